@@ -1,4 +1,6 @@
-/** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
+/**
+ * What the command line does with an installation: it changes the schema, tenants and keys, and reports on their state.
+ */
 import type { Decimal } from '@assay/core'
 import { recordAudit, type AuditAction } from './audit.ts'
 import {
@@ -9,10 +11,10 @@ import {
   type AuditVerdict,
   type KnownHead,
 } from './audit-log/index.ts'
-import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
+import { ConfigError, parseConfig, type Config, type Environment } from './config/config.ts'
 import { distribute, planDistribution, type ClusterPlan, type PlannedTable } from './cluster/index.ts'
 import { forgetFingerprintKeys, resealCredentials, resealFingerprintKeys } from './connections/index.ts'
-import { listHostUrls } from './database-url.ts'
+import { listHostUrls } from './config/database-url.ts'
 import {
   checkMigrations,
   examineHosts,
@@ -50,6 +52,7 @@ export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
+export type { LoggedMessage } from './webhooks/index.ts'
 
 export interface KeyRotation {
   resealed: { credentials: number; webhooks: number; fingerprintKeys: number }
@@ -70,7 +73,7 @@ export interface Admin {
   migrate(): Promise<void>
   checkMigrations(): Promise<MigrationState>
   status(): Promise<Status>
-  /** What can be told of an open database; `runDoctor` is the whole of it. */
+  /** Findings about an open database; `runDoctor` returns all findings. */
   examine(): Promise<Finding[]>
   cluster: {
     /** Where each table would lie on the Citus cluster behind DATABASE_URL; throws when something is in the way. */
@@ -88,20 +91,20 @@ export interface Admin {
   /** What earlier replays would change, until it is applied or discarded. */
   listFindings(which: ReplayedWhich): AsyncIterable<ReplayFinding>
   discardFindings(which: ReplayedWhich): Promise<number>
-  /** The operator's word about a day, `YYYY-MM-DD`; transactions of it are priced anew by the next upkeep. */
+  /** Sets the operator's price for a day (`YYYY-MM-DD`). The next upkeep prices that day's transactions again. */
   correctPrice(assetId: string, day: string, price: Decimal): Promise<void>
   audit: {
-    /** NDJSON; reading it is an entry, too. The empty id is the installation's own. */
+    /** Returns NDJSON. The export itself becomes an entry. The empty id stands for the installation. */
     export(tenantId: string): AsyncIterable<string>
-    /** Of every tenant that has entries, unless one is named. */
+    /** Verifies one tenant's chain, or that of every tenant that has entries. */
     verify(tenantId: string | undefined, known: KnownHead | undefined): Promise<AuditVerdict[]>
-    /** An operator looked at something of a tenant, or of the installation. */
+    /** Records that an operator looked at data of a tenant, or of the installation. */
     recordRead(tenantId: string | null, action: ReadAction, subject: string): Promise<void>
   }
   close(): Promise<void>
 }
 
-/** Beside a service that runs on the embedded database it joins that; otherwise it opens the database itself. */
+/** If a service runs on the embedded database, this joins its database. Otherwise it opens the database itself. */
 export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const opened = await openDatabase({ ...config.database, join: true }, log)
   const { db } = opened
@@ -171,7 +174,7 @@ interface OperationsDeps {
   openEngine: () => Engine
 }
 
-/** What an operator does to the data of all tenants. Each of them is in the audit log of the installation. */
+/** What an operator does to the data of all tenants. Each operation is in the audit log of the installation. */
 function openOperations({
   db,
   clock,
@@ -213,8 +216,8 @@ function toSubject({ connectionId, providerId }: ReplayedWhich): string {
 }
 
 /**
- * Whatever is wrong becomes a finding, also when it keeps the installation from being opened. `production`: also what a
- * service that strangers use should have.
+ * Reports every problem as a finding, even one that prevents the installation from being opened. `production` adds what
+ * a public service should have.
  */
 export async function runDoctor(
   environment: Environment,

@@ -39,7 +39,7 @@ export type AuditAction =
   | 'connection.repaired'
   | 'connection.removed'
 
-/** `service`: by itself, such as when a session lapsed. */
+/** `service`: the service acted by itself, for example when a session lapsed. */
 export type AuditActor = 'operator' | 'tenant' | 'application' | 'user' | 'service'
 
 export interface AuditEntry {

@@ -1,6 +1,6 @@
 /**
- * Who can open what. Everything that the service seals is stored here by the code that stores it, and then every key that a
- * process holds is tried on it. test/key-separation.test.ts does the same with the memory of real processes.
+ * Which process can open which secret. The service's own code stores everything that it seals, and then the test tries
+ * every key that a process holds on it. test/key-separation.test.ts does the same with the memory of real processes.
  */
 import { listCatalog } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
@@ -9,7 +9,7 @@ import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { testDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/until.ts'
-import { parseConfig } from './config.ts'
+import { parseConfig } from './config/config.ts'
 import { addConnection } from './connections/adding/add.ts'
 import type { NewCredentials } from './connections/credentials/credential-types.ts'
 import { createFingerprints } from './connections/credentials/fingerprints.ts'
@@ -35,7 +35,7 @@ interface Sealed {
   sealed: string
 }
 
-/** By a process that answers requests: what a caller sends is sealed and waits for a worker. */
+/** Runs as a process that answers requests: what a caller sends is sealed and waits for a worker. */
 async function sealPending(db: Database, what: string, credentials: NewCredentials): Promise<Sealed> {
   const [provider] = listCatalog()
   assert.ok(provider)
@@ -61,7 +61,7 @@ async function sealPending(db: Database, what: string, credentials: NewCredentia
       [providerId],
     ),
   )
-  // As a worker that refuses it.
+  // Writes the verdict of a worker that refuses the key.
   await db.execute(`update connections set verdict = '{"added": false, "connection_id": null, "errors": []}'`, [])
   await adding
   return { what, boundTo: row.id, sealed: row.sealed }
@@ -86,7 +86,7 @@ async function sealEverything(db: Database): Promise<Sealed[]> {
       realNow: Date.now,
       randomBytes,
       loopbackOnly: false,
-      pace: 1,
+      scaleWait: (ms) => ms,
       log,
     },
   })
@@ -135,13 +135,20 @@ async function listOpened(all: readonly Sealed[], secrets: readonly Buffer[]): P
   return [...opened].toSorted()
 }
 
-describe('what a process can open', () => {
-  it('of role api: nothing that is sealed. A worker: everything', async (t) => {
+describe('what a process of each role can open', () => {
+  it('a process of role api can open nothing that is sealed, and a worker everything', async (t) => {
     const { db, connection } = await testDatabase(t)
     await installQueue(connection, pino({ level: 'silent' }))
+    await db.execute(
+      `with tenant as (
+         insert into tenants (tenant_key, id, name, created_at) overriding system value values ($2, $3, 'A', $5)
+       )
+       insert into users (user_key, tenant_key, tenant_id, id, external_user_id, created_at) values ($1, $2, $3, $4, $4, $5)`,
+      [owner.userKey, owner.tenantKey, owner.tenantId, owner.userId, db.now()],
+    )
     const all = await sealEverything(db)
     const [apiHolds, workerHolds] = [holdingsOf(api, apiKeyring), holdingsOf(worker, workerKeyring)]
-    // Two server keys and what is derived of them, and two public halves: the search finds what there is.
+    // The search must find the two server keys, the keys derived from them, and the two public halves.
     assert.ok(apiHolds.length >= 2 + 2 * purposes.length + 2, String(apiHolds.length))
     assert.deepEqual(await listOpened(all, apiHolds), [])
     assert.deepEqual(await listOpened(all, workerHolds), all.map(({ what }) => what).toSorted())

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect, promisify } from 'node:util'
 import { ensureOwnKeys, generateKeys, openKeyring, purposes, toPublicBytes, writeRing, type Keyring } from './keys.ts'
-import { keyRing } from './setting-values.ts'
+import { keyRing } from './config/setting-values.ts'
 
 const oldKey = `old:${Buffer.alloc(32, 1).toString('base64')}`
 const newKey = `new:${Buffer.alloc(32, 2).toString('base64')}`
@@ -25,7 +25,7 @@ describe('a ring of keys', () => {
     )
   })
 
-  it('derives one key for each of its own, another for each purpose, the same every time', () => {
+  it('derives the same key every time, and a different one for each key and purpose', () => {
     const ring = openServer(`${newKey},${oldKey}`)
     const derived = purposes.flatMap((purpose) => ring.derive(purpose))
     const texts = derived.map((key) => Buffer.from(key).toString('hex'))
@@ -35,8 +35,8 @@ describe('a ring of keys', () => {
     assert.deepEqual(openServer(newKey).derive('token'), ring.derive('token').slice(0, 1))
   })
 
-  it('derives by HKDF-SHA256 (RFC 5869) without salt, so that cursors outlive an upgrade', () => {
-    // Computed apart, with HMAC alone: PRK = HMAC(32 zero bytes, key), OKM = HMAC(PRK, "assay:cursor" || 0x01).
+  it('derives by HKDF-SHA256 (RFC 5869) without salt, so that cursors survive an upgrade', () => {
+    // Computed separately with HMAC alone: PRK = HMAC(32 zero bytes, key), OKM = HMAC(PRK, "assay:cursor" || 0x01).
     const [cursorKey] = openServer(oldKey).derive('cursor')
     assert.equal(
       Buffer.from(cursorKey ?? []).toString('hex'),
@@ -54,7 +54,7 @@ describe('a ring of keys', () => {
     ['nothing', ''],
   ]
   for (const [title, text] of refused) {
-    it(`${title} is refused, and no part of a key is repeated`, () => {
+    it(`${title} is refused, and no part of a key is quoted`, () => {
       assert.throws(
         () => keyRing(text),
         (error) => error instanceof RangeError && !/AAAA|AQEB/.test(error.message),
@@ -72,14 +72,14 @@ describe('sealing keys', () => {
     )
   })
 
-  it('are made in pairs that fit, another pair each time', () => {
+  it('are generated in matching pairs, a new pair each time', () => {
     const [one, other] = [generateKeys('main'), generateKeys('main')]
     assert.equal(new Set([one, other].flatMap((made) => Object.values(made))).size, 6)
     const [half] = keyRing(one.ASSAY_SEALING_PRIVATE_KEYS)
     assert.equal(writeRing([{ name: 'main', bytes: toPublicBytes(half.bytes) }]), one.ASSAY_SEALING_PUBLIC_KEYS)
   })
 
-  it('show nothing of themselves when a ring is printed', () => {
+  it('are not shown when a ring is printed', () => {
     const { ASSAY_SEALING_PRIVATE_KEYS: text, ASSAY_SERVER_KEYS: server } = generateKeys('main')
     const keyring = openKeyring({
       server: keyRing(server),
@@ -99,7 +99,7 @@ describe('sealing keys', () => {
 })
 
 describe('the keys of a sandbox', () => {
-  it('are made once, readable by their owner alone, and found again', async (t) => {
+  it('are created once, are readable only by their owner, and are found again', async (t) => {
     const parent = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(parent, { recursive: true, force: true }))
     const directory = path.join(parent, 'data')
@@ -112,10 +112,10 @@ describe('the keys of a sandbox', () => {
     assert.match(await readFile(file, 'utf8'), lines)
   })
 
-  it('are whole or absent: a process that dies as it writes them leaves nothing under its name', async (t) => {
+  it('are complete or absent: a process that dies while it writes them leaves no file under that name', async (t) => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
-    // No file may grow: opening one succeeds, and the first write to it ends the process (SIGXFSZ, or EFBIG).
+    // Files may not grow: opening one succeeds, and the first write ends the process (SIGXFSZ, or EFBIG).
     const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureOwnKeys(process.argv[1])`
     const shell = 'ulimit -f 0; exec "$0" --input-type=module -e "$1" "$2"'
     const dies = spawn('sh', ['-c', shell, process.execPath, script, directory], { stdio: 'ignore' })

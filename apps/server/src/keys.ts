@@ -23,7 +23,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
-import { ConfigError, keyRing, type KeyRing, type KeySettings, type NamedKey } from './setting-values.ts'
+import { ConfigError, keyRing, type KeyRing, type KeySettings, type NamedKey } from './config/setting-values.ts'
 
 export const purposes = ['cursor', 'token', 'lane', 'sign_in', 'provider_sign_in', 'claims'] as const
 export type KeyPurpose = (typeof purposes)[number]
@@ -67,7 +67,7 @@ function mapRing<A, B>([first, ...others]: readonly [A, ...A[]], to: (one: A) =>
   return [to(first), ...others.map(to)]
 }
 
-// DER of the two halves (RFC 8410): the header is the same for every X25519 key, and the key follows as it is.
+// DER of the two halves (RFC 8410): the header is the same for every X25519 key, and the key follows unchanged.
 const privateHeader = Buffer.from('302e020100300506032b656e04220420', 'hex')
 const publicHeader = Buffer.from('302a300506032b656e032100', 'hex')
 
@@ -115,7 +115,7 @@ export function ensureOwnKeys(dataDirectory: string): KeySettings {
   return parseKeysFile(readFileSync(file, 'utf8'), file)
 }
 
-/** Lines of NAME=value, which a shell and `docker run --env-file` read as they are. */
+/** Lines of NAME=value, which both a shell and `docker run --env-file` can read. */
 export function writeKeysFile(texts: Readonly<Omit<KeyTexts, 'ASSAY_SEALING_PUBLIC_KEYS'>>): string {
   return Object.entries(texts)
     .map(([name, value]) => `${name}=${value}\n`)
@@ -134,16 +134,16 @@ function parseKeysFile(text: string, file: string): KeySettings {
   }
   return {
     server: find('ASSAY_SERVER_KEYS'),
-    // Derived from the private ones.
+    // The public keys are derived from the private ones.
     sealingPublic: undefined,
     sealingPrivate: find('ASSAY_SEALING_PRIVATE_KEYS'),
   }
 }
 
 /**
- * Under its name the file is whole or absent, however the process ends: an empty one would keep every later start from
- * succeeding. A link, unlike a rename, never takes the place of what is there: of two processes that start at once, one
- * gives the file its name and the other reads that.
+ * However the process ends, the file is either complete or absent: an empty one would make every later start fail. A
+ * link, unlike a rename, never replaces an existing file: if two processes start at once, one of them creates the file
+ * and the other reads it.
  */
 function writeOnce(file: string, text: string): void {
   const draft = `${file}.${randomBytes(8).toString('hex')}`
@@ -158,7 +158,7 @@ function writeOnce(file: string, text: string): void {
   }
 }
 
-/** The name is as lasting as what it names. */
+/** Makes the file's name as durable as its content. */
 function syncDirectory(directory: string): void {
   const handle = openSync(directory, 'r')
   try {

@@ -10,8 +10,8 @@ import { findKeyring, prepareDatabase } from './compose/installation.ts'
 import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
-import type { Config, Role } from './config.ts'
-import { openDatabase, type OpenedDatabase, whenAnswering } from './db/index.ts'
+import type { Config, Role } from './config/config.ts'
+import { openDatabase, whenAnswering, type OpenedDatabase } from './db/index.ts'
 import type { Log } from './http/index.ts'
 import type { Parent } from './processes/index.ts'
 import { readFleet } from './operations/index.ts'
@@ -19,7 +19,7 @@ import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from 
 import type { Tracer, Tracing } from './tracing/index.ts'
 import { createTenants } from './tenants/index.ts'
 
-export type { Role } from './config.ts'
+export type { Role } from './config/config.ts'
 
 /** The sandbox's clock is moved through one process, and the others follow. */
 const clockLookMs = { sandbox: 1_000, live: 60_000, production: 60_000 } as const
@@ -39,7 +39,7 @@ interface Seen {
   parent: Parent | undefined
 }
 
-/** The database may die at any statement of a start: it waits until the database is back. `signal` ends the waiting. */
+/** The database may die at any statement of a start: it waits until the database is back. `signal` ends the wait. */
 export async function startService(
   config: Config,
   role: Role,
@@ -73,7 +73,7 @@ export async function startService(
   }
 }
 
-/** Loaded only where it is wanted: most installations never trace. */
+/** Loaded only when traces are on, because most installations never use them. */
 async function openTracing({ traces }: Config, role: Role, log: Log, { version }: Build): Promise<Tracing | undefined> {
   if (traces === undefined) return undefined
   const { startTracing } = await import('./tracing/index.ts')
@@ -81,7 +81,7 @@ async function openTracing({ traces }: Config, role: Role, log: Log, { version }
   return startTracing({ ...traces, fetch, resource: { version, role }, onFailure })
 }
 
-/** All or nothing: what was started is stopped again when a later part fails, so that a start can begin anew. */
+/** All or nothing: what was started is stopped again when a later part fails, so that the start can be repeated. */
 async function startParts(
   config: Config,
   role: Role,
@@ -126,7 +126,7 @@ async function startParts(
     await worker?.stop()
     throw error
   })
-  // A process that only answers requests has no jobs, at whose beginning the clock is looked at.
+  // A process that only answers requests runs no jobs, and jobs are what keeps the clock up to date elsewhere.
   const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), clockLookMs[config.mode])
   return {
     url: role === 'worker' ? undefined : http?.url,

@@ -1,5 +1,5 @@
 /**
- * Notices that a user has to be looked at again, for the tenant's feed and statistics. The enterprise room takes them.
+ * Notices that a user has to be counted again, for the tenant's feed and statistics. The enterprise room consumes them.
  *
  * Every transaction that changes what a tenant may see of a user (grants, shown connections, holdings, transactions)
  * writes one. The rows are append only, so that writers never wait for each other, and they are written explicitly: a
@@ -15,7 +15,7 @@ export interface ChangeCounts {
   removed: number
 }
 
-/** Call it once, in the transaction that makes the change: the notice must not be there without the change. */
+/** Call it once, in the transaction that makes the change: the notice must not exist without the change. */
 export async function noteUser(
   sql: Pick<Sql, 'execute'>,
   { tenantKey, userKey }: Pick<Owner, 'tenantKey' | 'userKey'>,
@@ -30,8 +30,8 @@ export async function noteUser(
 export const allUsersKey = '0'
 
 /**
- * When a client is disabled or enabled, every user who consented to it has to be looked at. The fold finds them, after
- * this transaction has ended: a list made here would miss a consent that commits at the same time.
+ * When a client is disabled or enabled, every user who consented to it has to be counted again. The fold finds them,
+ * after this transaction has ended: a list made here would miss a consent that commits at the same time.
  */
 export async function noteAllUsers(sql: Pick<Sql, 'execute'>, { tenantKey }: Pick<Tenant, 'tenantKey'>): Promise<void> {
   await noteUser(sql, { tenantKey, userKey: allUsersKey })

@@ -4,8 +4,8 @@
  * opens what its public half sealed, and the thing the secret belongs to, so that a text copied to another row does not
  * open there.
  *
- * Who knows a public key can seal; nothing here says who did. That is enough: who can write to the database could put
- * false data there directly.
+ * Every holder of a public key can seal, and a seal does not say who made it. That is enough, because an attacker who
+ * can write to the database could put false data there directly.
  */
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 import type { Database } from './db/index.ts'
@@ -39,11 +39,11 @@ export function sealKeyName(sealed: string): string {
   return decodeProtectedHeader(sealed).kid ?? ''
 }
 
-/** What a look at everything of one kind that is sealed has found. */
+/** The findings of a look at all secrets of one kind. */
 export interface SealReport {
   /** By the name of the key that sealed them. */
   sealedBy: Map<string, number>
-  /** What no key of the ring opens, by the id of what it belongs to. */
+  /** The ids of things whose secret no key of the ring opens. */
   lost: string[]
 }
 
@@ -58,7 +58,7 @@ export interface SealedThing {
   sealed: string
 }
 
-/** One of them, counted in the report. Undefined when it does not open: one that is lost must not hide the others. */
+/** Counts one secret in the report. Returns undefined when it does not open: a lost one must not hide the others. */
 export async function examineSeal(
   report: SealReport,
   keyring: Keyring,

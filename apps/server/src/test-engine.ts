@@ -10,7 +10,7 @@ import { ownedBySuite } from './oauth/test-oauth.ts'
 import { msUntilNoon } from '../../../test/noon.ts'
 import { testDatabase } from '../../../test/postgres.ts'
 import { patienceMs, until } from '../../../test/until.ts'
-import { parseConfig } from './config.ts'
+import { parseConfig } from './config/config.ts'
 import type { AddResult } from './connections/index.ts'
 import { markInstallation, type Clock, type Database } from './db/index.ts'
 import { createLog } from './http/log.ts'
@@ -36,11 +36,14 @@ export interface TestEngine extends Engine {
   newAccount(scenario: string, providerId?: string): Promise<Account>
   /** Added and verified, not yet read. */
   add(owner: Owner, account: Account, more?: { repairOf?: string; providerId?: string }): Promise<AddResult>
-  /** Of a connection that was added. */
+  /** Finds the reference of a connection that was added. */
   toRef(owner: Owner, connectionId: string): Promise<ConnectionRef>
-  /** At Kraken unless another provider is named. */
+  /** Connects at Kraken unless another provider is named. */
   connect(owner: Owner, scenario: string, providerId?: string): Promise<ConnectionRef & Account>
-  /** Runs what is due until nothing is, or until `enough`; `delayed`: also what backs off, but not the next regular run. */
+  /**
+   * Runs jobs that are due until none is left, or until `enough`. `delayed` includes jobs that back off, but not the
+   * next regular run.
+   */
   drain(choices?: { delayed?: boolean; enough?: () => Promise<boolean> }): Promise<void>
   control<T>(path: string, body?: object): Promise<T>
   /**
@@ -59,7 +62,10 @@ interface Job {
 
 const jobsMax = 500
 
-/** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
+/**
+ * Call it in an async `describe`. `simulated` are providers that simulate themselves, in addition to those of the
+ * sandbox.
+ */
 export async function openEngine(
   settings: Record<string, string> = {},
   simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> &

@@ -1,7 +1,7 @@
 /** Keys for tests, made from their names: the same name gives the same key in every process. */
 import { createHash } from 'node:crypto'
 import { openKeyring, toPublicBytes, writeRing, type Keyring, type KeyTexts } from './keys.ts'
-import type { KeyRing, NamedKey } from './setting-values.ts'
+import type { KeyRing, NamedKey } from './config/setting-values.ts'
 
 /** `one` is a key of that name; `one/other` is another key of the same name. */
 export function testKeys(
@@ -24,7 +24,7 @@ export function testKeyring(first: string, ...others: string[]): Keyring {
   return openKeyring(testKeys(first, ...others))
 }
 
-/** As settings of a process. */
+/** The keys as settings of a process. */
 export function testKeyTexts(first: string, ...others: string[]): KeyTexts {
   const { server, sealingPublic, sealingPrivate } = testKeys(first, ...others)
   return {

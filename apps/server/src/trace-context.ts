@@ -1,5 +1,5 @@
 /**
- * Which trace the present work belongs to. It is carried by Node's async context, because a job is added deep inside a
+ * The trace that the present work belongs to. Node's async context carries it, because a job is added deep inside a
  * room that has no other reason to know of traces. Nothing is set while tracing is off.
  *
  * The text is a `traceparent` (W3C Trace Context §3.2): version, trace id, id of the present span, flags.

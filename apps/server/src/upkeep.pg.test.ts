@@ -35,7 +35,7 @@ describe('upkeep', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  it('goes on behind a step that fails, says which it was, and has its next round queued', async () => {
+  it('continues after a step that fails, names the step, and queues its next round', async () => {
     const logged: { step: string }[] = []
     await db.execute(
       `insert into removed_transactions (user_key, id, tenant_key, connection_key, change_seq, removed_at)
@@ -67,7 +67,7 @@ describe('upkeep', async () => {
       (await engine.connections.find(ref, ref.connectionId)) !== undefined
     const connect = async (): Promise<ConnectionRef> => engine.connect(await engine.newOwner(), 'empty')
 
-    it('destroys them, whether the last grant was revoked or ran out, and also what waits for its owner', async () => {
+    it('destroys them, whether the last grant was revoked or expired, including those that wait for their owner', async () => {
       const [revoked, expired, waiting] = [await connect(), await connect(), await connect()]
       await db.execute("update connections set status = 'needs_reauth' where id = $1", [waiting.connectionId])
       await endGrants(revoked, 31, 'revoked_at')
@@ -96,7 +96,7 @@ describe('upkeep', async () => {
       await db.execute('update grants set revoked_at = null where user_key = $1', [again.userKey])
       await upkeep({}, signal)
       for (const ref of [recent, other, again]) assert.equal(await isThere(ref), true)
-      // Looked at once: the end of that grant is not asked about again, the end of the other one is.
+      // The end of a grant is checked once: this one is not checked again, and the other one is.
       await db.execute(`update grants set revoked_at = $2 where user_key = $1 and client_id = 'cli_enterprise'`, [
         other.userKey,
         new Date(db.clock.now() - 31 * dayMs).toISOString(),
@@ -165,7 +165,7 @@ describe('upkeep with nothing to do', async () => {
     await db.execute('vacuum analyze')
   }
 
-  /** The most rows of a table that a node of the plan has looked at. */
+  /** The largest number of rows of a table that a node of the plan has examined. */
   function findWidest(node: PlanNode): { rows: number; where: string } {
     const rows = node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
     const own = {
@@ -189,10 +189,10 @@ describe('upkeep with nothing to do', async () => {
     })
   }
 
-  it('asks indexes: no statement looks at more than a few rows, whatever the number of connections', async () => {
+  it('uses indexes: no statement examines more than a few rows, whatever the number of connections', async () => {
     await fill()
     const upkeep = open(engine)
-    // Once, so that what is due from the filling is done.
+    // Run once, so that work left over from the setup is done.
     await upkeep({}, signal)
     const sent = await recordStatements(() => upkeep({}, signal))
     const looked = sent.filter(({ text }) => !/^(begin|commit|select graphile_worker\.)/i.test(text.trim()))
@@ -204,7 +204,7 @@ describe('upkeep with nothing to do', async () => {
   })
 })
 
-/** Takes back what an explained statement did. */
+/** Rolls back what an explained statement did. */
 class Explained extends Error {
   readonly widest: { rows: number; where: string }
 

@@ -31,7 +31,7 @@ export interface UpkeepDeps {
   statistics: Pick<Statistics, 'fold'>
   /** How long clients that follow changes have to read that something is gone. */
   removalsKeptMs: number
-  /** How long it can be asked what was known of transactions. */
+  /** How long a request can ask what was known of transactions at an earlier moment. */
   versionsKeptMs: number
   /** How long connections are kept after the last grant of their user has ended. */
   abandonedAfterMs: number
@@ -39,7 +39,7 @@ export interface UpkeepDeps {
 }
 
 const everyMs = 60_000
-/** In one round; the rest waits a minute. */
+/** The most users in one round; the rest waits a minute. */
 const abandonedBatchSize = 100
 
 export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
@@ -49,7 +49,7 @@ export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
 export function createUpkeep(deps: UpkeepDeps): Handler<'upkeep'> {
   const { db, log } = deps
   return async () => {
-    // The next round is certain before this one begins: a failure costs one round, not all.
+    // The next round is queued before this one begins, so that a failure costs one round and not all.
     await queueUpkeep(db, everyMs)
     const failed: string[] = []
     for (const [step, run] of Object.entries(stepsOf(deps))) {

@@ -46,7 +46,8 @@ export function createAssets({ db }: { db: Database }): Assets {
       const found = await store.listKeys(sql, unknown)
       const missing = unknown.filter((assetId) => !found.has(assetId))
       if (missing.length > 0) {
-        // Outside the caller's transaction: all users share the registry, and another transaction may need the row meanwhile.
+        // Runs outside the caller's transaction: all users share the registry, and another transaction may need the row
+        // in the meantime.
         await store.putAssets(
           db,
           missing.map((assetId) => toAsset(assetId, described.get(assetId))),

@@ -29,7 +29,7 @@ async function readLines(db: Database, tenantId: string): Promise<Record<string,
 }
 
 describe('the audit log', () => {
-  it('has an entry for every change of a client, with ids and names of fields and no value', async (t) => {
+  it('has an entry for every change to a client, with ids and field names but no values', async (t) => {
     const { db, tenantId, secrets } = await prepare(t)
     const lines = await readLines(db, tenantId)
     assert.deepEqual(

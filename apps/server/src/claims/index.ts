@@ -57,6 +57,8 @@ export interface ClaimsDeps {
 }
 
 const claimsPerDay = 3
+/** The user's page lists every recipient, and must stay readable. */
+const answersPerDay = 100
 const lifeDays = 30
 /** A key is listed as long as a statement that it signed is valid, and a day longer for clocks and caches. */
 const keysKeptMs = (lifeDays + 1) * dayMs
@@ -70,7 +72,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
   const loadKeys = (): Promise<readonly ClaimKey[]> => (derived ??= Promise.all(secrets.map(toClaimKey)))
 
   let notedAtMs = -Infinity
-  /** Anyone may ask for the keys, and as often as they like: this process notes them once an hour. */
+  /** Every caller may fetch the keys, as often as it likes, so this process records them at most once an hour. */
   async function noteAll(keys: readonly ClaimKey[]): Promise<void> {
     const nowMs = Date.parse(db.now())
     if (nowMs - notedAtMs < keysNotedEveryMs) return
@@ -94,16 +96,20 @@ export function createClaims(deps: ClaimsDeps): Claims {
     async make(asker, request) {
       checkAsset(request.assetId)
       return db.transaction(async (tx) => {
+        if (!(await store.holdUser(tx, asker))) {
+          throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
+        }
         const subject = await store.holdSubject(tx, asker, asker.grantId, randomUUID())
         const { claim, assetId, amount } = request
         const now = tx.now()
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
+        const audience = request.audience ?? asker.clientId
+        await checkAudiences(tx, asker, audience, Date.parse(now))
         const asOf = request.asOf ?? now
         const total = await deps.findOwnedTotal(tx, asker, { asOf, assetId })
         const { grade } = total
         const held = claim === 'value_at_least' ? total.value_in_usd : total.amount
         const holds = request.grades.includes(grade) ? compare(held, amount) >= 0 : null
-        const audience = request.audience ?? asker.clientId
         const id = randomUUID()
         const { grantId } = asker
         // A question without an answer counts, too. The grade that it names differs between an asset that the user has had
@@ -139,8 +145,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
 }
 
 /**
- * By its form alone. Whether an asset was ever seen depends on what other users hold, so an asset that was not is answered
- * like one that this user does not hold.
+ * Checks only the form of the id. Whether an asset was ever seen depends on what other users hold, so an unseen asset
+ * gets the same answer as one that this user does not hold.
  */
 function checkAsset(assetId: string | null): void {
   if (assetId === null || (isAssetId(assetId) && !/\p{C}/u.test(assetId))) return
@@ -156,6 +162,19 @@ async function checkLimit(tx: Sql, asker: Claimant, asked: store.AskedClaim, now
   const oldestMs = Date.parse(before.at(-claimsPerDay)?.firstAt ?? '')
   const seconds = Math.max(1, Math.ceil((oldestMs + dayMs - nowMs) / 1000))
   const message = `At most ${claimsPerDay} different claims a day can be made with one consent. Claims that were made already can be repeated.`
+  throw new Refusal('rate_limited', message, {
+    items: [{ cause: 'rate_limited', message, retry_after_seconds: seconds }],
+    retryAfterSeconds: seconds,
+  })
+}
+
+/** A question that is repeated for a recipient of today needs no new place. */
+async function checkAudiences(tx: Sql, asker: Claimant, audience: string, nowMs: number): Promise<void> {
+  const since = { grantId: asker.grantId, audience, sinceMs: nowMs - dayMs }
+  const { answers, toAudience } = await store.countAnswers(tx, asker, since)
+  if (answers < answersPerDay || toAudience > 0) return
+  const message = `At most ${answersPerDay} statements a day can be made for different audiences with one consent.`
+  const seconds = 3_600
   throw new Refusal('rate_limited', message, {
     items: [{ cause: 'rate_limited', message, retry_after_seconds: seconds }],
     retryAfterSeconds: seconds,

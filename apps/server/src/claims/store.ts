@@ -30,6 +30,16 @@ export async function listKeys(sql: Sql, keptMs: number): Promise<JWK[]> {
   return rows.map(({ public_jwk }) => public_jwk)
 }
 
+/**
+ * Holds the user until the claim is made; false when the user is gone. Without it, a deletion of the user would wait for
+ * this claim while the claim waits for the user, and an application that repeats a claim could keep a person from
+ * deleting the account.
+ */
+export async function holdUser(tx: Sql, { userKey }: Owner): Promise<boolean> {
+  const held = await tx.maybeRow('select from tenant_users where user_key = $1::bigint for key share', [userKey])
+  return held !== undefined
+}
+
 /** The name of the user in this grant's statements. The row stays locked, so the claims of a grant are made one by one. */
 export async function holdSubject(tx: Sql, { userKey }: Owner, grantId: string, newSubject: string): Promise<string> {
   const { subject } = await tx.row<{ subject: string }>(
@@ -77,11 +87,31 @@ export interface MadeClaim {
   madeAt: string
 }
 
+/** How many questions were answered since a moment, each counted for each of its audiences. */
+export async function countAnswers(
+  tx: Sql,
+  { userKey }: Owner,
+  { grantId, audience, sinceMs }: { grantId: string; audience: string; sinceMs: number },
+): Promise<{ answers: number; toAudience: number }> {
+  return tx.row(
+    `select count(*)::integer as answers, count(*) filter (where audience = $4)::integer as "toAudience"
+     from claims where user_key = $1::bigint and grant_id = $2 and made_at > $3::timestamptz`,
+    [userKey, grantId, new Date(sinceMs).toISOString(), audience],
+  )
+}
+
+/** The same question for the same audience replaces the one before, which the user's page would not show. */
 export async function insertClaim(
   tx: Sql,
   { userKey }: Owner,
   made: MadeClaim & { id: string; askedFor: string | null },
 ): Promise<void> {
+  await tx.execute(
+    `delete from claims
+     where user_key = $1::bigint and grant_id = $2 and claim = $3 and asset_id is not distinct from $4
+       and amount = $5::numeric and asked_for is not distinct from $6::timestamptz and audience = $7`,
+    [userKey, made.grantId, made.claim, made.assetId, made.amount, made.askedFor, made.audience],
+  )
   await tx.execute(
     `insert into claims (user_key, grant_id, id, claim, asset_id, amount, asked_for, as_of, holds, grade, audience, made_at)
      values ($1::bigint, $2, $3, $4, $5, $6::numeric, $7, $8, $9, $10, $11, $12)`,
@@ -92,11 +122,20 @@ export async function insertClaim(
   )
 }
 
+/**
+ * The newest first. Each question is there, with each audience that it was asked for, however often it was repeated: an
+ * application that asked a thousand times for one thing must not push another question off the user's page.
+ */
 export async function listClaims(sql: Sql, { userKey }: Owner, limit: number): Promise<MadeClaim[]> {
-  return sql.rows<MadeClaim>(
+  const question = 'grant_id, claim, asset_id, amount, asked_for'
+  const rows = await sql.rows<MadeClaim>(
     `select grant_id as "grantId", claim, asset_id as "assetId", trim_scale(amount)::text as amount, as_of as "asOf",
        holds, grade, audience, made_at as "madeAt"
-     from claims where user_key = $1::bigint order by made_at desc, id limit $2::bigint`,
+     from (
+       select distinct on (${question}, audience) * from claims where user_key = $1::bigint
+       order by ${question}, audience, made_at desc) asked
+     order by row_number() over (partition by ${question} order by made_at desc), made_at desc, id limit $2::bigint`,
     [userKey, limit],
   )
+  return rows.toSorted((a, b) => Date.parse(b.madeAt) - Date.parse(a.madeAt))
 }

@@ -1,6 +1,6 @@
 /**
- * What of the cluster needs none: the layout against the schema, and what a database that is not a cluster is told. The
- * campaign `cluster` runs the rest.
+ * The parts that need no cluster: the layout against the schema, and the answer for a database that is not a cluster.
+ * The campaign `cluster` runs the rest.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -19,13 +19,13 @@ interface UniqueKey {
 describe('the layout of a cluster', async () => {
   const { db } = await testDatabase(ownedBySuite())
 
-  it('has every table of the schema once, with a reason, and no other', async () => {
+  it('lists every table of the schema exactly once, with a reason, and nothing else', async () => {
     const tables = await listTables(db)
     assert.deepEqual([...layout.keys()].toSorted(), tables.toSorted())
     for (const [name, { why }] of layout) assert.match(why, /^[a-z][^.]{20,}$/, name)
   })
 
-  it('distributes only tables whose every unique key has the user, and leaves no other table of users without need', async () => {
+  it('distributes only tables whose every unique key contains the user, and leaves no such table undistributed without a reason', async () => {
     const keys = await db.rows<UniqueKey>(
       `select c.relname as table, a.attnum = any(i.indkey::int2[]) as has_user
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_key'
@@ -40,13 +40,13 @@ describe('the layout of a cluster', async () => {
       [],
     )
     assert.deepEqual([...could].filter((name) => !distributed.includes(name)).toSorted(), [
-      // Added up with the tenant's other sums.
+      // It is added up with the tenant's other sums.
       'feed_users',
       'user_statistics',
     ])
   })
 
-  it('has no key from a distributed table to one of the coordinator, nor the other way round', async () => {
+  it('has no foreign key between a distributed table and one on the coordinator, in either direction', async () => {
     const keys = await db.rows<{ from: string; to: string }>(
       `select f.relname as from, t.relname as to from pg_constraint k
        join pg_class f on f.oid = k.conrelid join pg_class t on t.oid = k.confrelid
@@ -63,7 +63,7 @@ describe('the plan', () => {
   const tables = [...layout.keys()]
   const lying = { name: 'transactions', kind: 'distributed', column: 'user_key' } as const
 
-  it('moves what is not there yet: an interrupted run is gone on with', () => {
+  it('moves only tables that have not moved yet, so that a run can continue an interrupted one', () => {
     const left = toPlan(tables, [lying]).filter(({ isThere }) => !isThere)
     assert.equal(
       left.length,
@@ -96,13 +96,13 @@ describe('the plan', () => {
 })
 
 describe('a database that is not a cluster', () => {
-  it('is told so, with what to do, and stays as it is', async (t) => {
+  it('is refused with advice, and stays unchanged', async (t) => {
     const { db } = await testDatabase(t)
     await assert.rejects(planDistribution(db, direct), /does not have Citus\. Install Citus on every node/)
     assert.deepEqual(await placeNewTables(db), [])
   })
 
-  it('is not even asked through a pooler', async (t) => {
+  it('is not even queried through a pooler', async (t) => {
     const { db } = await emptyDatabase(t)
     await assert.rejects(planDistribution(db, { pooler: 'transaction' }), /DATABASE_POOLER is transaction.*coordinator/)
   })

@@ -1,7 +1,7 @@
 /**
- * Moves the tables of an installation to where they lie on a Citus cluster (layout.ts), with their rows. The service is
- * stopped meanwhile. Each step is one transaction and looks at what is there, so that a run that was interrupted is gone on
- * with by the next one, and a run after a migration moves the tables that it added.
+ * Moves the tables of an installation to where they lie on a Citus cluster (layout.ts), with their rows. The service
+ * has to be stopped. Each step is one transaction and looks at what is there, so that the next run continues an
+ * interrupted one, and a run after a migration moves the tables that it added.
  */
 import { checkMigrations, type Database, type Sql } from '../db/index.ts'
 import { layout, type Place } from './layout.ts'
@@ -120,7 +120,7 @@ export function toPlan(tables: readonly string[], moved: readonly store.Lying[])
   return planned
 }
 
-/** Moves what is not there yet. `onMoved` is told of each table once it is committed. */
+/** Moves what is not there yet. `onMoved` is called for each table once it is committed. */
 export async function distribute(
   db: Database,
   tables: readonly PlannedTable[],
@@ -178,7 +178,7 @@ export async function placeNewTables(db: Database): Promise<string[]> {
   return placed
 }
 
-/** Tables that keys lead between are moved together, so that an interrupted run leaves no key out. */
+/** Tables that foreign keys connect are moved together, so that an interrupted run leaves no key out. */
 function toGroups(tables: readonly PlannedTable[], keys: readonly store.ForeignKey[]): PlannedTable[][] {
   const groups: PlannedTable[][] = []
   for (const table of tables) {

@@ -103,8 +103,9 @@ export async function copyEverywhere(tx: Sql, table: string): Promise<void> {
 }
 
 /**
- * Beside the tables that are distributed already: a user's rows of all tables are on one node. A shard is moved to another
- * node by logical replication while the service writes, which finds a row by its primary key or else by all its columns.
+ * Placed together with the tables that are distributed already: a user's rows of all tables are on one node. A shard is
+ * moved to another node by logical replication while the service writes, which finds a row by its primary key or else
+ * by all its columns.
  */
 export async function distributeByUser(tx: Sql, table: string, beside: string | undefined): Promise<void> {
   if (!(await hasPrimaryKey(tx, table))) await tx.execute(`alter table ${table} replica identity full`)
@@ -124,12 +125,15 @@ export async function addForeignKey(tx: Sql, { table, name, definition }: Foreig
   await tx.execute(`alter table ${table} add constraint ${name} ${definition}`)
 }
 
-/** To the end of the transaction: one process at a time moves tables. */
+/** Locks until the end of the transaction: one process at a time moves tables. */
 export async function lockLayout(tx: Sql): Promise<void> {
   await tx.execute("select pg_advisory_xact_lock(hashtextextended('assay cluster layout', 0))")
 }
 
-/** To the end of the transaction: Citus has to make shards one after the other where keys lead from one to another. */
+/**
+ * Applies until the end of the transaction: Citus has to make shards one after the other where foreign keys connect
+ * them.
+ */
 export async function useOneConnection(tx: Sql): Promise<void> {
   await tx.execute("set local citus.multi_shard_modify_mode to 'sequential'")
 }

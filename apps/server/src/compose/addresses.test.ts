@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { parseConfig } from '../config.ts'
+import { parseConfig } from '../config/config.ts'
 import { startAtAddresses, type Addresses } from './addresses.ts'
 
 const host = '127.0.0.1'
@@ -33,7 +33,7 @@ describe('the address of a service', () => {
     assert.equal(second?.baseUrl, `http://${host}:${second?.port}`)
   })
 
-  it('with a fixed port is that one or none', async (t) => {
+  it('with a fixed port never uses another port', async (t) => {
     const taken = await listen(0)
     t.after(() => taken.close())
     const { port } = taken.address() as AddressInfo

@@ -1,6 +1,6 @@
 /** Where the service listens, and the names under which others know it. */
 import { createServer, type AddressInfo } from 'node:net'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 export interface Addresses {
   host: string

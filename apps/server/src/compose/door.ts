@@ -1,7 +1,7 @@
-/** Who may come in, and how: the authorization server, the connect flow before it, and the mail it sends. */
+/** Wires what users and applications enter through: the connect flow, its mail, and the authorization server. */
 import { recordAudit } from '../audit.ts'
 import { randomBytes } from 'node:crypto'
-import { isLoopback, type Config } from '../config.ts'
+import { isLoopback, type Config } from '../config/config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
@@ -19,7 +19,7 @@ import type { Webhooks } from '../webhooks/index.ts'
 import type { Addresses } from './addresses.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** The connections of one user when a grant is revoked; more than any user has. */
+/** How many connections are announced when a grant is revoked; more than any user has. */
 const connectionsToldMax = 1_000
 
 export interface Post {
@@ -48,7 +48,7 @@ interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
   post: Post
 }
 
-/** Who may come in: the authorization server and the connect flow before it. */
+/** Creates the authorization server and the connect flow before it. */
 export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
   const { config, db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
   const [tokenKey, ...olderTokenKeys] = keyring.derive('token')

@@ -1,9 +1,9 @@
 /** The parts that read and store data: connections, sync, ledger, prices, and the webhooks that announce changes. */
-import { coinGeckoBudget, listPriceOrigins, loadConnector, restrictFetch, type Connector } from '@assay/connectors'
-import { findProvider, getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
+import { coinGeckoBudget, listPriceOrigins, restrictFetch } from '@assay/connectors'
+import { findProvider } from '@assay/connectors/catalog'
 import { randomBytes } from 'node:crypto'
 import { createAssets, type Assets } from '../assets/index.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { createConnections, recordTransactions, type Connections } from '../connections/index.ts'
 import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
@@ -17,12 +17,10 @@ import { createSync, type Sync } from '../sync/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/index.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
+import { choosePace, everyProvider, type Registry } from './pace.ts'
 import type { Providers } from './providers.ts'
 import { traceFetch, traceMetering } from './trace.ts'
 import { watchDeliveries, watchLedger, watchMetering, watchReading } from './watch.ts'
-
-/** In sandbox mode the time of every provider limit is divided by this, in the simulators and here alike. */
-const paces: Readonly<Record<Config['sandbox']['pace'], number>> = { fastest: 10_000, fast: 100, real: 1 }
 
 export interface Engine {
   assets: Assets
@@ -45,29 +43,19 @@ export interface EngineDeps {
   registry?: Registry
   /** The metrics of the process; a short-lived command has none. */
   metrics?: Metrics
-  /** Where traces are on. */
+  /** Set when traces are on. */
   tracer?: Tracer | undefined
 }
 
-export interface Registry {
-  loadConnector(providerId: string): Promise<Connector>
-  getDefinition(providerId: string): ProviderDefinition
-}
-
-const everyProvider: Registry = { loadConnector, getDefinition }
-
-function paceOf(config: Config): number {
-  return config.mode === 'sandbox' ? paces[config.sandbox.pace] : 1
-}
-
 export function createEngine(deps: EngineDeps): Engine {
-  const { config, db, clock, keyring, log, providers, registry = everyProvider, metrics = createMetrics() } = deps
-  const pace = paceOf(config)
+  const { config, db, clock, keyring, log, providers, metrics = createMetrics() } = deps
+  const { scaleWait, ...pace } = choosePace(config)
+  const registry = pace.scaleRegistry(deps.registry ?? everyProvider)
   const now = (): number => clock.now()
-  const limits = { random: Math.random, pace, egress: config.worker.egress }
+  const limits = { random: Math.random, scaleWait, egress: config.worker.egress }
   const metering = traceMetering(watchMetering(createMetering({ db, ...limits, log }), metrics), deps.tracer)
   const outgoing = traceFetch(fetch, deps.tracer)
-  const priceLane = { connector: coinGeckoBudget, keyLane: '' }
+  const priceLane = { connector: pace.scaleBudget(coinGeckoBudget), keyLane: '' }
   const priceCost = coinGeckoBudget.budget.balances
   const budget = {
     take: (who: { interactive: boolean }) => metering.take(priceLane, priceCost, who),
@@ -78,9 +66,9 @@ export function createEngine(deps: EngineDeps): Engine {
     fetch: restrictFetch(outgoing, listPriceOrigins(pricesUrl)),
     baseUrl: pricesUrl,
     priceKey: config.priceKey,
-    ...{ now, budget, pace },
+    ...{ now, budget, scaleWait },
   })
-  const prices = createPrices({ db, source, now, pace, log })
+  const prices = createPrices({ db, source, now, scaleWait, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
   const assets = createAssets({ db })
   const webhooks = openWebhooks({ config, db, clock, keyring, log, metrics, tracer: deps.tracer })
@@ -106,7 +94,7 @@ export function createEngine(deps: EngineDeps): Engine {
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
-    pace,
+    scaleWait,
     takeChangeNumbers,
     // Connections and sync know each other only through these events.
     onVerified: (tx, ref, keyLane, state) => sync.begin(tx, ref, keyLane, state),
@@ -123,7 +111,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const onProof: ProofDeps['onChanged'] = (tx, ref, change) => webhooks.announceProof(tx, ref, change)
   const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
   const sync = createSync({
-    ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log },
+    ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, scaleWait, log },
     watch: watchReading(metrics),
     prove: (ref, source, reach) => proof.prove(ref, source, reach),
   })
@@ -148,7 +136,7 @@ export function openWebhooks({
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),
     randomBytes,
     loopbackOnly: config.mode !== 'production',
-    pace: paceOf(config),
+    scaleWait: choosePace(config).scaleWait,
     log,
   })
 }

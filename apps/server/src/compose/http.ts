@@ -1,7 +1,7 @@
 /** The api role: every route over the parts it serves. */
 import { randomUUID } from 'node:crypto'
 import { createClaims, type Claims } from '../claims/index.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { createAccessLog } from '../connect/index.ts'
 import { createEnterprise } from '../enterprise/index.ts'
 import {
@@ -10,6 +10,7 @@ import {
   createHttpServer,
   createServe,
   findUnready,
+  shareLooks,
   startStatusServer,
   type Scraped,
   type StatusOptions,
@@ -17,7 +18,7 @@ import {
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
-import { createLimits } from '../limits/index.ts'
+import { createLimits, createPlaces, type AskedLimits, type Places } from '../limits/index.ts'
 import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
@@ -27,7 +28,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const now = (): number => clock.now()
-  const limits = parts.parent?.limits(config.limits, now) ?? createLimits(config.limits, now)
+  const { limits, places } = openLimits(parts)
   const admission = createAdmission(limits)
   const accesses = createAccessLog({
     db,
@@ -51,13 +52,13 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const groups = [
     oauthRoutes({ oauth, claims, limits, log }),
     resourceRoutes({
-      ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise },
-      onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
+      ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise, oauth, places },
+      onTenantRead: (clientId, userKeys, endpoint) => accesses.countForTenant({ userKeys, clientId, endpoint }),
       now,
       removalsKeptMs: config.removalsKeptMs,
       versionsKeptMs: config.versionsKeptMs,
     }),
-    connectRoutes({ connect, admit: admission.admit, sandbox: helped }),
+    connectRoutes({ connect, places, admit: admission.admit, sandbox: helped }),
     widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient, admission }),
   ]
   if (helped !== undefined) groups.push(sandboxRoutes({ db, connect, ...helped }))
@@ -92,6 +93,13 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   return { url: baseUrl, stop }
 }
 
+/** Where several processes share a port, their parent counts. */
+function openLimits({ config, clock, parent }: Parts): { limits: AskedLimits; places: Places } {
+  const now = (): number => clock.now()
+  if (parent !== undefined) return { limits: parent.limits(config.limits, now), places: parent.places }
+  return { limits: createLimits(config.limits, now), places: createPlaces() }
+}
+
 function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfolio): Claims {
   return createClaims({
     db,
@@ -118,7 +126,7 @@ export async function startStatus(parts: Parts): Promise<StatusServer | undefine
 
 type ServedMetrics = Pick<Parts['metrics'], 'observeRequest'> & { registry: Scraped }
 
-/** What every process that listens tells about itself. */
+/** Routes that report on the process itself. Every process that listens has them. */
 function toStatus({
   config,
   db,
@@ -130,7 +138,8 @@ function toStatus({
   const { registry, observeRequest } = parts.metrics
   const read = (): Promise<string> => (parent === undefined ? registry.metrics() : parent.readMetrics())
   const metrics = { observeRequest, registry: { contentType: registry.contentType, metrics: read } }
-  return { metrics, fleetMetrics, metricsAccess: toMetricsAccess(config), findUnready: () => findUnready(db), build }
+  const metricsAccess = toMetricsAccess(config)
+  return { metrics, fleetMetrics, metricsAccess, findUnready: shareLooks(() => findUnready(db)), build }
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {

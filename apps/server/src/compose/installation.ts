@@ -1,9 +1,9 @@
 /**
- * What a service and a command both do with an installation first. Apart from main.ts, because a command needs no HTTP:
- * loading Fastify and the contract took a third of its processor time.
+ * The first steps that a service and a command share. They are not in main.ts, because a command needs no HTTP: loading
+ * Fastify and the contract took a third of its processor time.
  */
 import { placeNewTables } from '../cluster/index.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { emptySandbox, markInstallation, migrate, type OpenedDatabase } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import { installQueue } from '../jobs/index.ts'

@@ -25,6 +25,6 @@ export interface Parts extends EngineDeps {
   post: Post
   oauth: Oauth
   connect: Connect
-  /** Where several processes share a port. */
+  /** Set when several processes share a port. */
   parent: Parent | undefined
 }

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Refusal } from '@assay/core'
-import { ConfigError, parseConfig } from '../config.ts'
+import { ConfigError, parseConfig } from '../config/config.ts'
 import { getOffered } from '../connections/adding/add.ts'
 import { describeProviders } from './providers.ts'
 
 const client = { clientId: 'abc', clientSecret: 'd:e' }
 
-describe('the providers that are offered', () => {
+describe('the offered providers', () => {
   const typesOf = (providerClients: Record<string, typeof client>): readonly string[] | undefined =>
     describeProviders({ mode: 'production', providerClients }, undefined).catalog.find(
       ({ provider_id }) => provider_id === 'coinbase',
     )?.connection_types
 
-  it('offer a sign-in where the operator is registered, and the other ways everywhere', () => {
+  it('offer a sign-in only where the operator is registered, and the other ways to connect everywhere', () => {
     assert.deepEqual(typesOf({ coinbase: client }), ['oauth2', 'api_key'])
     assert.deepEqual(typesOf({}), ['api_key'])
   })
 
-  it('a registration at a provider that has no sign-in is a mistake', () => {
+  it('a registration at a provider without a sign-in is refused as a mistake', () => {
     for (const id of ['kraken', 'nowhere']) {
       assert.throws(() => typesOf({ [id]: client }), ConfigError)
     }

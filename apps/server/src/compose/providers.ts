@@ -6,7 +6,7 @@ import {
   type ProviderClient,
   type ProviderMetadata,
 } from '@assay/connectors/catalog'
-import { ConfigError, type Config } from '../config.ts'
+import { ConfigError, type Config } from '../config/config.ts'
 import type { Clock } from '../db/index.ts'
 import { createSandboxControl, type SandboxControl } from '../sandbox/index.ts'
 import type { Tenants } from '../tenants/index.ts'
@@ -31,7 +31,7 @@ export interface Providers {
   catalog: readonly ProviderMetadata[]
   /** The operator's registrations at providers with OAuth2 sign-in. */
   providerClients: Readonly<Record<string, ProviderClient>>
-  /** Other hosts than the providers' own. */
+  /** Hosts that replace the providers' own. */
   providerUrls: Readonly<Record<string, string>>
 }
 

@@ -42,7 +42,7 @@ export function traceMetering(metering: Metering, tracer: Tracer | undefined): M
   }
 }
 
-/** Only the host of the address. No trace header is sent, because our traces do not concern a provider. */
+/** The span has only the host of the address. No trace header is sent, because our traces do not concern a provider. */
 export function traceFetch(fetch: typeof globalThis.fetch, tracer: Tracer | undefined): typeof globalThis.fetch {
   if (tracer === undefined) return fetch
   return (input, init) => {

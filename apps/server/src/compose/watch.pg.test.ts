@@ -8,7 +8,7 @@ describe('the metrics of a worker', async () => {
   const metrics = createMetrics()
   const engine = await openEngine({}, { metrics })
 
-  /** Such as { 'kraken answer': 12 }; for a histogram, how often it was observed. */
+  /** Returns counts such as { 'kraken answer': 12 }; for a histogram, how often it was observed. */
   async function read(name: string): Promise<Record<string, number>> {
     const found = await metrics.registry.getSingleMetric(name)?.get()
     const values = (found?.values ?? []) as { metricName?: string; labels: Record<string, string>; value: number }[]

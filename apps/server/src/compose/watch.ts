@@ -96,7 +96,7 @@ export function watchMailer(mailer: Mailer, metrics: Metrics): Mailer {
 }
 
 export function watchHandlers(handlers: Handlers, metrics: Metrics): Handlers {
-  const watch = <Name extends JobName>(job: Name, handle: Handler<Name> | undefined): Handler<Name> | undefined =>
+  const watch = <Name extends JobName>(kind: Name, handle: Handler<Name> | undefined): Handler<Name> | undefined =>
     handle &&
     (async (payload, signal) => {
       const beganMs = performance.now()
@@ -105,7 +105,7 @@ export function watchHandlers(handlers: Handlers, metrics: Metrics): Handlers {
         await handle(payload, signal)
         outcome = 'done'
       } finally {
-        metrics.jobs.observe({ job, outcome }, secondsSince(beganMs))
+        metrics.jobs.observe({ kind, outcome }, secondsSince(beganMs))
       }
     })
   return {

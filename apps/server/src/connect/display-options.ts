@@ -1,6 +1,6 @@
 /**
- * How the connect page is to be shown: the optional parameters of the connect URL that OAuth does not know (contract
- * §4). Everything wrong here goes back to the client, whose developers wrote it.
+ * How to show the connect page: the optional parameters of the connect URL that OAuth does not know (contract §4).
+ * Errors go back to the client, because its developers wrote these parameters.
  */
 import { hasIdShape } from '@assay/core'
 import { OAuthError, type AuthorizationRequest } from '../oauth/index.ts'
@@ -11,9 +11,9 @@ export interface DisplayOptions {
   webMessageOrigin: string | null
   lang: string | null
   theme: string | null
-  /** Preselected. */
+  /** The preselected provider. */
   providerId: string | null
-  /** To be repaired; whether it is the user's is seen once the user is known. */
+  /** The connection to repair. Whether it belongs to the user is checked once the user is known. */
   connectionId: string | null
 }
 
@@ -37,7 +37,7 @@ export function parseDisplayOptions(
   const webMessageOrigin = find('web_message_origin')
   check(
     webMessageOrigin === null || client.embedOrigins.includes(webMessageOrigin),
-    'web_message_origin must be a registered embed origin of this client',
+    'web_message_origin must be a registered embed origin of this client: the operator adds it with --embed-origin',
   )
   // In a frame nothing is shown until the page around it has proved to be a registered one.
   check(display !== 'iframe' || webMessageOrigin !== null, 'web_message_origin is needed for display iframe')

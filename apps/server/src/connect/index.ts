@@ -73,7 +73,7 @@ export function createConnect(deps: ConnectDeps) {
   const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
 
   function mailCode(asker: CodeRequester, origin: Origin, email: string): Promise<string> {
-    if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by e-mail is switched off here.')
+    if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by email is switched off here.')
     return requestCode(signInDeps, asker, origin, email)
   }
 
@@ -92,7 +92,7 @@ export function createConnect(deps: ConnectDeps) {
   return {
     emailSignIn,
 
-    /** Throws an OAuthError that says whether it may go back to the client; `findErrorRedirect` gives the way there. */
+    /** Throws an OAuthError that says whether it may go back to the client; `findErrorRedirect` returns the address. */
     begin: (entries: Entries) => sessions.begin(deps, entries),
     findErrorRedirect: oauth.findErrorRedirect,
 
@@ -133,13 +133,13 @@ export function createConnect(deps: ConnectDeps) {
     finish: (session: ConnectSession) => sessions.finish(deps, session),
     decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
 
-    /** Back from a provider's own page. Refuses unless this session began there with this state. */
+    /** Handles the return from a provider's own page. Refuses unless this session began there with this state. */
     completeInSession: (session: ConnectSession, answer: provider.ProviderAnswer): Promise<AddResult> =>
       provider.completeInSession(deps, answer, session),
     /** The same for what an application began. */
     completeSignIn: (answer: provider.ProviderAnswer, of: provider.Returning): Promise<AddResult> =>
       provider.completeSignIn(deps, answer, of),
-    /** Where a provider's answer goes on to when an application began; undefined otherwise. */
+    /** Where to send a provider's answer if an application began the sign-in; undefined otherwise. */
     forwardAnswer: (answer: provider.ProviderAnswer): Promise<string | undefined> =>
       provider.forwardAnswer(deps, answer),
 

@@ -52,7 +52,7 @@ export async function listProgress(
   const described: (ConnectionRow & { progress: ConnectProgress })[] = []
   for (const row of rows) {
     const found = await findProgress(sql, userKey, row.connection_key)
-    // Removed a moment ago.
+    // An undefined one was removed a moment ago.
     if (found !== undefined) described.push({ ...row, progress: toProgress(row, found) })
   }
   return described

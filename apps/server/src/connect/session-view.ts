@@ -14,10 +14,12 @@ export interface SessionView {
   client: Client
   tenantName: string
   grantExpiresAt: string
-  /** The tenant will see the user's e-mail address. */
+  /** The tenant will see the user's email address. */
   sharesEmail: boolean
-  /** To be repaired; null also when it is not this user's. */
+  /** The connection to repair; null if it does not belong to this user. */
   connectionId: string | null
+  /** A repair was requested, but not by the user who signed in. */
+  isRepairRefused: boolean
   user: { email: string | null } | null
   existing: ConnectionRow[]
   unfinished: { sessionId: string; startedAt: string; connectionCount: number } | null
@@ -47,6 +49,7 @@ export async function describeSession(deps: ViewDeps, session: ConnectSession): 
     grantExpiresAt: toGrantEnd(session),
     sharesEmail: sharesEmail(session),
     connectionId: repairable ? session.connectionId : null,
+    isRepairRefused: session.connectionId !== null && !repairable,
     ...(own ?? { user: null, existing: [], unfinished: null, connections: [] }),
   }
 }
@@ -58,7 +61,7 @@ async function describeUser(deps: ViewDeps, session: ConnectSession, owner: Owne
     deps.tenants.findEmail(owner),
     deps.connections.list(owner, { limit: connectionsMax, after: undefined }),
     findUnfinished(deps, session, owner),
-    // Once finished they are the user's or gone.
+    // After the session has ended they belong to the user or are deleted.
     session.outcome === null ? deps.connections.listInSession(owner, session.sessionId) : [],
   ])
   const progress = await listProgress(deps.db, owner, rows)

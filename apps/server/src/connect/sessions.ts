@@ -81,10 +81,10 @@ export async function begin(
 }
 
 /**
- * A login token named the user, and the client wants the person's own word for a first consent: with a stolen login key
- * alone one cannot consent in the name of a user who has never used this client, nor, if the client wants it for every
- * consent, of one who has. The first address that a user proves is
- * remembered, but not when accounts are connected already: then it could be the thief's.
+ * A login token named the user, and the client wants the person's own word for a first consent: a stolen login key
+ * alone does not suffice to consent for a user who has never used this client or, if the client wants it for every
+ * consent, for any user. The first address that a user proves is remembered, but not when accounts are connected
+ * already: then it could be the thief's.
  */
 export async function confirmUser(
   deps: SessionDeps,
@@ -98,7 +98,7 @@ export async function confirmUser(
   await db.transaction(async (tx) => {
     refuseUnless(await lock(tx, sessionId), 'sign_in')
     if (!(await tenants.confirmEmail(tx, owner, email, existing.length === 0))) {
-      const message = 'is right, but another e-mail address belongs to this account'
+      const message = 'is right, but another email address belongs to this account'
       const fix = 'Use the address with which you confirmed your first connection.'
       const items = [{ cause: 'invalid_parameter', parameter: 'code', message, fix }] as const
       throw new Refusal('invalid_request', `code ${message}`, { items })
@@ -155,7 +155,7 @@ export async function giveConsent(
   const existing = owner === null ? [] : await connections.list(owner, { limit: connectionsMax, after: undefined })
   return db.transaction(async (tx) => {
     const locked = await lock(tx, session.sessionId)
-    // Given twice it is the same consent, in the words of the first time.
+    // Giving it twice is one consent, with the words of the first time.
     if (stepOf(locked) === 'connect') return locked
     refuseUnless(locked, 'consent')
     const seen = existing.map((row) =>
@@ -212,7 +212,7 @@ export async function decline({ db, oauth, connections }: SessionDeps, { session
 }
 
 /**
- * After a closed tab: the connections of the session left open move here. Both must have been signed in by e-mail. A
+ * After a closed tab: the connections of the session left open move here. Both must have been signed in by email. A
  * session begun by a login token may have been opened by another person than the user it names (a link passed on), and
  * the one who passed it on must not be able to pick up what the other connected.
  */
@@ -239,7 +239,7 @@ export async function resume(
 
 const order: readonly SessionStep[] = ['sign_in', 'consent', 'connect', 'ended']
 
-/** What has to be done before anything later. */
+/** What to do first when a step comes too early. */
 const missing: Readonly<Record<SessionStep, string>> = {
   sign_in: 'Sign in first.',
   consent: 'Consent first.',
@@ -270,7 +270,7 @@ export function toGrantEnd({ createdAt, consent }: ConnectSession): string {
   return new Date(Date.parse(createdAt) + grantSeconds * 1_000).toISOString()
 }
 
-/** A user whom a login token or the sandbox names has no e-mail address that the tenant could see. */
+/** A user whom a login token or the sandbox names has no email address that the tenant could see. */
 export function sharesEmail({ signedInBy, claimed }: ConnectSession): boolean {
   return claimed === null && (signedInBy === null || signedInBy === 'email_code')
 }

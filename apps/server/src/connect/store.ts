@@ -17,7 +17,7 @@ export interface ConnectSession extends DisplayOptions, Tenant {
   scopes: PlatformScope[]
   /** Null until the user has signed in. */
   owner: Owner | null
-  /** Named by a login token; becomes the owner once the person has proved an e-mail address. */
+  /** Named by a login token; becomes the owner once the person has proved an email address. */
   claimed: { userKey: string; userId: string } | null
   signedInBy: SignedInBy | null
   consent: Consent | null
@@ -27,8 +27,8 @@ export interface ConnectSession extends DisplayOptions, Tenant {
 }
 
 /**
- * Of a row that may not have a user yet. A 64-bit number in JSON has to be text, or it would lose digits. It is also part
- * of RETURNING, where Citus allows immutable functions only; json_build_object is not one.
+ * For rows that may not have a user yet. A 64-bit number in JSON has to be text, or it would lose digits. It is also
+ * part of RETURNING, where Citus allows immutable functions only; json_build_object is not one.
  */
 export const ownerColumn = `case when user_key is not null then
   jsonb_object(array['tenantId', tenant_id, 'userKey', user_key::text, 'userId', user_id])
@@ -84,7 +84,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<Conn
   )
 }
 
-/** Ended sessions too, until their time is over: a second tab shall see that they ended. */
+/** Also returns ended sessions until they expire, so that a second tab sees that they ended. */
 export async function findSessionBySecret(sql: Sql, secretHash: Buffer): Promise<ConnectSession | undefined> {
   return sql.maybeRow<ConnectSession>(
     `select ${columns} from connect_sessions where secret_hash = $1 and expires_at > $2::timestamptz`,
@@ -105,6 +105,11 @@ export async function lockSession(tx: Sql, sessionId: string): Promise<ConnectSe
     `select ${columns} from connect_sessions where id = $1 and expires_at > $2::timestamptz for update`,
     [sessionId, tx.now()],
   )
+}
+
+/** A step under way ends first, so that what it wrote can be seen; the next one waits. */
+export async function lockSessionsOf(tx: Sql, { userKey }: Owner): Promise<void> {
+  await tx.rows('select id from connect_sessions where user_key = $1 order by id for update', [userKey])
 }
 
 export async function setUser(sql: Sql, sessionId: string, owner: Owner, by: SignedInBy): Promise<ConnectSession> {
@@ -142,7 +147,7 @@ export async function deleteSession(sql: Sql, sessionId: string): Promise<void> 
   await sql.execute('delete from connect_sessions where id = $1', [sessionId])
 }
 
-/** The newest other session of the same user and client that was left open, signed in by e-mail, and has connections. */
+/** The newest other session of the same user and client that was left open, signed in by email, and has connections. */
 export async function findUnfinished(
   sql: Sql,
   { sessionId, clientId }: ConnectSession,

@@ -51,7 +51,7 @@ const batchSize = 1_000
 /** How long users can see what was read. */
 const accessDays = 90
 
-/** Deletes what is past its use; connections have destroyed what belonged to lapsed sessions before. */
+/** Deletes expired rows. By then, `connections` has destroyed what belonged to lapsed sessions. */
 export async function sweepConnect(db: Database): Promise<void> {
   for (;;) {
     const deleted = await db.transaction(async (tx) => {

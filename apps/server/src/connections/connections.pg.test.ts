@@ -1,5 +1,5 @@
 import { listCatalog } from '@assay/connectors/catalog'
-import { faults, type Fault } from '@assay/core'
+import { faults, newId, type Fault } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testKeyring } from '../test-keys.ts'
@@ -7,6 +7,7 @@ import { until } from '../../../../test/until.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import { addConnection, type AddResult } from './adding/add.ts'
+import { insertPending } from './adding/pending-store.ts'
 import { recordTransactions } from './counters-store.ts'
 import { createSealer } from './credentials/seal.ts'
 
@@ -16,7 +17,7 @@ describe('the read-only gate', async () => {
   const count = (userId: string): Promise<{ rows: number }> =>
     engine.db.row('select count(*)::int as rows from connections where user_id = $1', [userId])
 
-  it('lets a key through that can only read, and begins to read it', async () => {
+  it('accepts a key that can only read, and starts the first read', async () => {
     const owner = await engine.newOwner()
     const result = await engine.add(owner, await engine.newAccount('empty'))
     assert.equal(result.added, true)
@@ -81,14 +82,14 @@ describe('the read-only gate', async () => {
     })
   }
 
-  it('tries again when the provider fails for a moment', async () => {
+  it('retries when the provider fails briefly', async () => {
     const account = await engine.newAccount('empty')
     await fault('http_5xx', { times: 2 })(account)
     const result = await engine.add(await engine.newOwner(), account)
     assert.equal(result.added, true, JSON.stringify(result.errors))
   })
 
-  it('finds the connection that an account has already', async () => {
+  it('finds the existing connection of an account', async () => {
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
     const first = await engine.add(owner, account)
@@ -101,7 +102,7 @@ describe('the read-only gate', async () => {
     assert.equal((await count(owner.userId)).rows, 1)
   })
 
-  /** Without a worker, so that the key stays unchecked. */
+  /** Runs without a worker, so that the key stays unchecked. */
   async function addUnheard(owner: Owner, verdictTimeoutMs: number): Promise<AddResult> {
     const keyring = testKeyring('test')
     const catalog = listCatalog()
@@ -112,7 +113,7 @@ describe('the read-only gate', async () => {
     return addConnection(deps, createSealer(keyring), owner, request)
   }
 
-  it('says that the key was not checked when no worker came to it, does not blame the key, and keeps nothing', async () => {
+  it('says that the key was not checked when no worker got to it, does not blame the key, and keeps nothing', async () => {
     const owner = await engine.newOwner()
     const result = await addUnheard(owner, 60)
     assert.deepEqual([result.added, result.connectionId], [false, null])
@@ -123,6 +124,35 @@ describe('the read-only gate', async () => {
     assert.equal((await count(owner.userId)).rows, 0)
     // The job that comes too late finds nothing to verify.
     await engine.drain()
+    assert.equal((await count(owner.userId)).rows, 0)
+  })
+
+  it('refuses a key for a user who was deleted after the request had been admitted, and keeps nothing', async () => {
+    const owner = await engine.newOwner()
+    await engine.db.execute('delete from users where user_key = $1', [owner.userKey])
+    await assert.rejects(addUnheard(owner, 60), { code: 'invalid_token' })
+    assert.equal((await count(owner.userId)).rows, 0)
+    assert.deepEqual(await engine.db.rows('select from user_ledgers where user_key = $1', [owner.userKey]), [])
+  })
+
+  it('a key that is added while its user is being deleted is destroyed with the others', async () => {
+    const owner = await engine.newOwner()
+    const isWaiting = () =>
+      engine.db.maybeRow(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`,
+      )
+    // An account that is being added: its transaction has not ended when the removal begins.
+    const { removing } = await engine.db.transaction(async (tx) => {
+      await insertPending(tx, owner, {
+        ...{ connectionId: newId('con'), providerId: 'kraken', connectionType: 'api_key', displayLabel: null },
+        ...{ stored: { sealedCredentials: 'sealed', address: null, networks: null }, keyLane: 'lane' },
+        ...{ sessionId: null, repairOf: null },
+      })
+      const begun = engine.db.transaction((removal) => engine.connections.removeAll(removal, owner))
+      await until('the removal waits', isWaiting)
+      return { removing: begun }
+    })
+    await removing
     assert.equal((await count(owner.userId)).rows, 0)
   })
 
@@ -156,7 +186,7 @@ describe('the state of a connection', async () => {
     'needs_reauth',
   ]
 
-  it('follows from the one before and the fault: the owner has to act, or waiting mends it', async () => {
+  it('follows from the previous state and the fault: either the owner has to act, or waiting is enough', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
     for (const from of states) {
@@ -168,13 +198,13 @@ describe('the state of a connection', async () => {
         const after = await engine.connections.find(ref, ref.connectionId)
         const expected = !mayPass ? 'needs_reauth' : from === 'active' ? 'degraded' : from
         assert.equal(after?.status, expected, `${from}, ${fault}`)
-        // What waits for its owner keeps the cause it stopped with.
+        // A connection that waits for its owner keeps the cause that it stopped with.
         assert.equal(after.status_cause, from === 'needs_reauth' ? null : fault, `${from}, ${fault}`)
       }
     }
   })
 
-  it('is active after a whole read, and the words of a fault are gone', async () => {
+  it('is active after a complete read, and the text of the fault is gone', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
     await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'venue_down' })
@@ -197,7 +227,7 @@ describe('the state of a connection', async () => {
     assert.deepEqual(await engine.connections.listIssues(ref), [])
   })
 
-  it('that waits for its owner is not read, and not made active by a read that ends late', async () => {
+  it('that waits for its owner is not read, and a read that ends late does not make it active', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
     await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'key_expired' })
@@ -211,7 +241,7 @@ describe('the state of a connection', async () => {
 describe('removal', async () => {
   const engine = await openEngine()
 
-  it('takes one connection, or all of a provider, and nothing of any other user', async () => {
+  it('takes one connection or all of a provider, and touches no other user', async () => {
     const [owner, other] = [await engine.newOwner(), await engine.newOwner()]
     const mine = [
       await engine.connect(owner, 'empty'),
@@ -237,7 +267,7 @@ describe('removal', async () => {
     assert.notEqual(await engine.connections.find(theirs, theirs.connectionId), undefined)
   })
 
-  it('asked for twice at once is done once', async () => {
+  it('that is requested twice at once happens once', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const results = await Promise.allSettled([
       engine.connections.remove(ref, { connectionId: ref.connectionId }),
@@ -246,7 +276,7 @@ describe('removal', async () => {
     assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
-  it('leaves a row in no table that has a connection, but for the ids of what was served', async () => {
+  it('leaves no row of the connection in any table, except the ids of transactions that were served', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await engine.drain()
     await engine.connections.remove(ref, { connectionId: ref.connectionId })

@@ -10,7 +10,9 @@ import type { Grade } from './store.ts'
 export interface CountedTransactions {
   /** Transactions added less those removed. */
   difference: number
-  /** The first moment of what was written; with `isExact` the first of everything there is. Null when there is nothing. */
+  /**
+   * The earliest moment that was written; with `isExact`, the earliest of all transactions. Null when there are none.
+   */
   firstAt: string | null
   isExact: boolean
 }

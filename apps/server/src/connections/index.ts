@@ -94,7 +94,7 @@ export interface Connections extends Provisional {
   /** For the worker: the credentials opened, or undefined when the connection may not be read. */
   open(ref: ConnectionRef): Promise<OpenedConnection | undefined>
   /**
-   * Reads the key's rights if that was not done for a while. Undefined when reading may go on; the fault is
+   * Reads the key's rights if that was not done for a while. Undefined when reading may continue; the fault is
    * excess_permission or missing_permission when they are no longer those that it was accepted with.
    */
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<Stop | undefined>

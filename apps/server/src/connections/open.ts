@@ -20,7 +20,7 @@ export interface OpenDeps {
   loadConnector(providerId: string): Promise<Connector>
   getDefinition(providerId: string): ProviderDefinition
   fetch: typeof globalThis.fetch
-  /** By the service's clock, which in sandbox mode can be ahead of the machine's. */
+  /** The time by the service's clock, which in sandbox mode can be ahead of the machine's. */
   now(): number
   /** Base URLs that replace the providers' own. */
   providerUrls: Readonly<Record<string, string>>

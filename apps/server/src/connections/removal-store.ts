@@ -35,7 +35,9 @@ export async function lockAll(tx: Sql, owner: Owner): Promise<Removable[]> {
   )
 }
 
-/** Waits for writers of what is read through it, and keeps others away; false when it is gone. */
+/**
+ * Waits for transactions that write through this connection, and blocks new ones; false when the connection is gone.
+ */
 export async function lockConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await tx.maybeRow(
     'select id from connections where user_key = $1::bigint and connection_key = $2 for update',
@@ -82,7 +84,21 @@ export async function deleteConnection(tx: Sql, ref: ConnectionRef): Promise<boo
   return deleted === 1
 }
 
-/** Of a user who is going: unless a connection is left to be destroyed, whose end takes the ledger with it. */
+/**
+ * Creates the ledger where it is missing, so that a first connection waits for it, too: adding an account locks it first.
+ */
+export async function lockLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<void> {
+  await tx.execute(
+    `insert into user_ledgers as l (user_key) values ($1::bigint)
+     on conflict (user_key) do update set connection_keys = l.connection_keys`,
+    [userKey],
+  )
+}
+
+/**
+ * For a user who is being deleted. Keeps the ledger while a connection remains to be destroyed, because the end of that
+ * connection deletes the ledger, too.
+ */
 export async function deleteLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<void> {
   await tx.execute(
     `delete from user_ledgers where user_key = $1::bigint

@@ -1,4 +1,4 @@
-/** What the tenant hears when a user goes, and what is left of a connection that is removed. */
+/** What the tenant is notified of when a user is removed, and what remains of a removed connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -31,7 +31,7 @@ describe('removing everything of a user', async () => {
       await listTold(engine),
       [first, second].map(({ connectionId }) => `removed ${connectionId}`),
     )
-    // Nothing is left that is the user's, not even the ids of what is gone.
+    // Nothing of the user is left, not even the ids of deleted transactions.
     for (const table of ['connections', 'user_ledgers', 'removed_transactions']) {
       assert.deepEqual(await engine.db.rows(`select from ${table} where user_key = $1`, [owner.userKey]), [], table)
     }
@@ -42,7 +42,7 @@ describe('removing a connection with a long history', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  /** As many transactions as that, of one record and one asset each, in tables that were never analysed. */
+  /** Adds `count` transactions of one record and one asset each, in tables that were never analysed. */
   async function connectLong(count: number): Promise<ConnectionRef> {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const [assetKey] = (await engine.assets.ensureKeys(db, ['crypto:bitcoin'])).values()
@@ -68,7 +68,7 @@ describe('removing a connection with a long history', async () => {
        select $1::bigint, $2::int, 'ledger', '', false, key, key, at, at, '{}' from ${rows}`,
       values,
     )
-    // As a wallet has them.
+    // Only wallets have these.
     await db.execute("update connections set address = 'an address', networks = '{one}' where id = $1", [
       ref.connectionId,
     ])
@@ -92,7 +92,7 @@ describe('removing a connection with a long history', async () => {
   const gone = { sealed_credentials: null, address: null, networks: null, account_fingerprint: null }
   const hidden = { ...gone, key_lane: '', status: 'removed' }
 
-  it('of fewer than 5,000 rows has destroyed all of it when it answers, and remembers every id', async () => {
+  it('of fewer than 5,000 rows destroys all of it before it answers, and remembers every id', async () => {
     const ref = await connectLong(1_500)
     assert.deepEqual(await engine.connections.remove(ref, { providerId: 'kraken' }), {
       connectionIds: [ref.connectionId],
@@ -102,7 +102,7 @@ describe('removing a connection with a long history', async () => {
     assert.deepEqual(await listJobs(ref), [])
   })
 
-  it('of more says that some is left; the key is gone and nothing of it shows, a job does the rest and tells', async () => {
+  it('of more rows says that some are left: the key is gone and nothing is served, and a job destroys the rest and announces it', async () => {
     const ref = await connectLong(20_000)
     await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
     assert.deepEqual(await engine.connections.remove(ref, { connectionId: ref.connectionId }), {
@@ -121,7 +121,7 @@ describe('removing a connection with a long history', async () => {
     const told = [`removed ${ref.connectionId}`, `connection.destroyed ${ref.connectionId}`]
     assert.deepEqual(await listTold(engine), told)
     await engine.webhooks.remove(ref.tenantId)
-    // Its transactions disappeared at one number of the user's changes, and keep their own order.
+    // Its transactions disappeared at one change number of the user, and keep their order.
     const removals = await db.rows<{ change_seq: string; first: string; last: string }>(
       `select change_seq, min(former_seq) as first, max(former_seq) as last from removed_transactions
        where user_key = $1 group by change_seq`,
@@ -133,7 +133,7 @@ describe('removing a connection with a long history', async () => {
     )
   })
 
-  it('whose job was lost is taken up again by upkeep', async () => {
+  it('whose job was lost is resumed by upkeep', async () => {
     const ref = await connectLong(6_000)
     await engine.connections.remove(ref, { connectionId: ref.connectionId })
     await db.execute('select graphile_worker.remove_job($1)', [`destroy:${ref.connectionId}`])
@@ -145,7 +145,7 @@ describe('removing a connection with a long history', async () => {
     assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 6_000 })
   })
 
-  it('that belongs to a session remembers no id and tells of nothing', async () => {
+  it('that belongs to a session remembers no id and announces nothing', async () => {
     const ref = await connectLong(6_000)
     await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
     await db.execute("update connections set session_id = 'ses_long' where id = $1", [ref.connectionId])

@@ -16,7 +16,10 @@ import * as store from './removal-store.ts'
 export interface RemovalDeps {
   /** Numbers of the user's changes (ledger). */
   takeChangeNumbers(tx: Sql, userKey: string, count: number): Promise<{ first: string; updatedAt: string }>
-  /** The connection goes: what is known of reading it, and who has to be told. `isShown`: applications could see it. */
+  /**
+   * Called when a connection is removed: deletes the state of reading it and announces the removal. `isShown`:
+   * applications could see it.
+   */
   onRemoved(tx: Sql, ref: ConnectionRef, was: { isShown: boolean }): Promise<void>
   /**
    * Destroys what was read through it: each call a batch, in the transaction given; true when nothing is left.
@@ -28,7 +31,7 @@ export interface RemovalDeps {
   onDestroyed(tx: Sql, ref: ConnectionRef): Promise<void>
 }
 
-/** Who removes it, for the audit log; the service by itself unless said. */
+/** Who removes it, for the audit log; by default the service itself. */
 export interface RemovedBy {
   actor: 'user' | 'application'
   clientId?: string
@@ -74,7 +77,7 @@ export function createDestroyTask(deps: DestroyDeps): Handler<'destroy'> {
   }
 }
 
-/** False when `mayGoOn` ended it first. Two processes may do it at once: the one that deletes the row tells. */
+/** False when `mayGoOn` ended it first. Two processes may do it at once: the one that deletes the row announces it. */
 async function destroyRest(deps: DestroyDeps, ref: ConnectionRef, mayGoOn: () => boolean): Promise<boolean> {
   const hidden = await store.findHidden(deps.db, ref)
   if (hidden === undefined) return true

@@ -12,7 +12,7 @@ export interface Schedule {
   /** A user whose data was read within this time, but who is not active, is recent; every other user is idle. */
   recentForMs: number
   activeEveryMs: number
-  /** Also for users of a tenant that has a webhook, because it waits to be told of changes. */
+  /** Also for users of a tenant that has a webhook, because that tenant expects to hear of changes. */
   recentEveryMs: number
   idleEveryMs: number
 }

@@ -13,7 +13,7 @@ import { describeBreakdown, describeFault, describeWait } from './words.ts'
 export interface StandingDeps {
   db: Database
   now(): number
-  /** For the webhook. `onRemoved` tells of removals. */
+  /** For the webhook. Removals are announced by `onRemoved`. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failur
   return setBack(deps.db, ref, { cause: fault, message, keyLane, nextSyncInMs: nextTryInMs })
 }
 
-/** Not a provider failure but ours or the operator's, such as a sealing key that was lost. */
+/** Records a failure of ours or of the operator, such as a lost sealing key, and not of the provider. */
 export async function recordBreakdown(deps: StandingDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
   const message = describeBreakdown().message + describeWait({ nextTryMs: deps.now() + nextTryInMs })
   return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })

@@ -1,4 +1,4 @@
-/** SQL over `connections` that are there: finding, opening, and what reading them came to. */
+/** SQL over existing `connections`: finding and opening them, and recording the results of reading. */
 import type { Cause } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { isNotQueued, toAddJob, type PayloadOf } from '../jobs/index.ts'
@@ -61,7 +61,7 @@ export async function isConnectionShown(sql: Sql, ref: ConnectionRef): Promise<b
   return row !== undefined
 }
 
-/** By (added_at, id), the oldest first: a list people read, in the order they made it. */
+/** Ordered by (added_at, id), the oldest first: people read this list in the order in which they made it. */
 export async function listConnections(
   sql: Sql,
   owner: Owner,
@@ -76,7 +76,7 @@ export async function listConnections(
   )
 }
 
-/** By its id alone, for sandbox mode: a call that stands for the provider's own website names no user. */
+/** Finds it by its id alone, for sandbox mode: a call that stands for the provider's own website names no user. */
 export async function findKeyLane(
   sql: Sql,
   connectionId: string,
@@ -130,7 +130,7 @@ export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<Openab
   )
 }
 
-/** Not read until a grant is given: upkeep must not take it for stalled. */
+/** The connection is not read until a grant is given, and upkeep must not treat it as stalled. */
 export async function pause(sql: Sql, ref: ConnectionRef): Promise<void> {
   await sql.execute(
     `update connections set next_sync_at = null
@@ -145,7 +145,7 @@ export interface NextStatus {
   from: readonly ConnectionStatus[]
   cause: string | null
   message: string | null
-  /** Only if it still has this key. */
+  /** Applies only if the connection still has this key. */
   keyLane?: string
   /** Undefined leaves the next run where it is planned. */
   nextSyncInMs?: number | undefined
@@ -163,7 +163,7 @@ export async function setStatus(sql: Sql, ref: ConnectionRef, next: NextStatus):
   )
 }
 
-/** The run goes on, or is tried again, then; false when it has another key since, or is gone. */
+/** The run continues, or is tried again, at that time; false when the connection has another key since, or is gone. */
 export async function planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inMs: number): Promise<boolean> {
   const planned = await tx.execute(
     `update connections set next_sync_at = $4::timestamptz + make_interval(secs => $5::double precision / 1000)
@@ -211,8 +211,8 @@ export async function recordRead(
 }
 
 /**
- * The whole end of a run that found nothing: one statement, because most runs are such. False, with nothing done, when
- * anything is otherwise; `recordRead` decides then. It announces nothing: that time has passed is not news.
+ * The whole end of a run that found nothing: one statement, because most runs find nothing. Otherwise it does nothing
+ * and returns false, and `recordRead` decides. It announces nothing, because nothing has changed.
  *
  * A statement that only names one user's tables is sent to the user's shard as a whole, and the queue is not on it. The
  * one row of the clock, a table of the coordinator, keeps the call that adds the job where the queue is.
@@ -250,7 +250,7 @@ export async function recordIdleRead(
   return row !== undefined
 }
 
-/** What the provider said of the key when its rights were read, just now; null when it does not run out. */
+/** Records when the key ends, as the provider said when its rights were read just now; null when it does not expire. */
 export async function recordRights(sql: Sql, ref: ConnectionRef, expiresAtMs: number | null): Promise<void> {
   await sql.execute(
     `update connections set key_expires_at = $3::timestamptz, rights_checked_at = $4::timestamptz

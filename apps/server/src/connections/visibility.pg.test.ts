@@ -1,6 +1,5 @@
 /**
- * When applications begin and cease to see a connection, as numbers of the user's changes, and which parts are
- * notified.
+ * When applications start and stop seeing a connection, as change numbers of the user, and which modules are notified.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -43,7 +42,7 @@ describe('a connection', async () => {
   const settle = (owner: Owner, sessionId: string): Promise<boolean> =>
     db.transaction((tx) => engine.connections.settleSession(tx, owner, sessionId))
 
-  it('that is added outside a session is shown once its key was verified, at a number of its own', async () => {
+  it('that is added outside a session is shown once its key has been verified, at its own change number', async () => {
     const before = Date.now()
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const row = await look(ref)
@@ -53,7 +52,7 @@ describe('a connection', async () => {
     assert.equal(await countNotices(ref), 1)
   })
 
-  it('of a session is shown when its code is redeemed, each at a number of its own, and not before', async () => {
+  it('of a session is shown only when its code is redeemed, each at its own change number', async () => {
     const owner = await engine.newOwner()
     const [first, second] = [await addInSession(owner, 'ses_1'), await addInSession(owner, 'ses_1')]
     assert.deepEqual([(await look(first)).shown_seq, (await look(first)).shown_at], [null, null])
@@ -69,7 +68,7 @@ describe('a connection', async () => {
     assert.equal(await settle(owner, 'ses_1'), false)
   })
 
-  it('of a session is settled while a run holds an overdue connection of the user and waits for the user', async () => {
+  it('of a session is settled even while a run that holds an overdue connection waits for the user', async () => {
     const owner = await engine.newOwner()
     const overdue = await engine.connect(owner, 'empty')
     await engine.drain()
@@ -87,7 +86,7 @@ describe('a connection', async () => {
     assert.equal(await settling, true)
   })
 
-  it('of a session needs repair without a word to the tenant, who hears of it when the code is redeemed', async () => {
+  it('of a session can need repair without notice to the tenant, who is notified when the code is redeemed', async () => {
     const owner = await engine.newOwner()
     await engine.webhooks.set(owner.tenantId, 'http://127.0.0.1:1/')
     const ref = await addInSession(owner, 'ses_4')
@@ -132,12 +131,12 @@ describe('a connection', async () => {
     assert.equal(await countNotices(owner), 1)
   })
 
-  it('that was shown disappears at a later number; one of a session has none', async () => {
+  it('that was shown disappears at a later change number; one of a session has none', async () => {
     const owner = await engine.newOwner()
     const shown = await engine.connect(owner, 'empty')
     const provisional = await addInSession(owner, 'ses_3')
     const { shown_seq: shownSeq } = await look(shown)
-    // As if there were more to destroy than one transaction does.
+    // Simulates more rows than one transaction destroys.
     const keepRow = `create function keep_row() returns trigger language plpgsql as $$ begin return null; end $$;
       create trigger keep_row before delete on connections for each row execute function keep_row()`
     await db.execute(keepRow)

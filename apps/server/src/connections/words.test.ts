@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { describeFault, describeRefusal, describeWait, toErrorItem } from './words.ts'
 
-describe('what a person reads', () => {
+describe('the text of a fault for the user', () => {
   for (const fault of faults) {
     it(`of ${fault} is a sentence about the provider, and a second one says what to do`, () => {
       const { message, fix } = describeFault(fault, 'Kraken', ['Funds permissions - Withdraw'])
@@ -14,19 +14,19 @@ describe('what a person reads', () => {
     })
   }
 
-  it('is said in other words for every fault', () => {
+  it('differs for every fault', () => {
     const messages = faults.map((fault) => describeFault(fault, 'Kraken').message)
     assert.equal(new Set(messages).size, faults.length)
   })
 
-  it('names every right to take away or to add as the provider’s own page names it', () => {
+  it('names every right to remove or add as the provider’s own page does', () => {
     for (const fault of ['excess_permission', 'missing_permission'] as const) {
       const { message, fix } = describeFault(fault, 'Kraken', ['Withdraw', 'Create & modify orders'])
       for (const text of [message, fix ?? '']) assert.match(text, /“Withdraw”, “Create & modify orders”/)
     }
   })
 
-  it('is a whole sentence when the rights are not known', () => {
+  it('is a complete sentence even when the rights are unknown', () => {
     assert.equal(describeFault('excess_permission', 'Kraken').message, 'This key can do more than read.')
     assert.equal(
       describeFault('missing_permission', 'Kraken').message,
@@ -34,7 +34,7 @@ describe('what a person reads', () => {
     )
   })
 
-  it('ends with since when and until when, in UTC, as far as that is known', () => {
+  it('ends with the start and end of the fault in UTC, as far as they are known', () => {
     const sinceMs = Date.UTC(2026, 10, 15, 14, 5, 30)
     const nextTryMs = Date.UTC(2026, 10, 15, 23, 59, 59, 999)
     assert.equal(
@@ -45,7 +45,7 @@ describe('what a person reads', () => {
     assert.equal(describeWait({}), '')
   })
 
-  it('goes on the wire with its cause and provider', () => {
+  it('is sent with its cause and provider', () => {
     const item = toErrorItem('key_expired', { id: 'kraken', name: 'Kraken' })
     assert.deepEqual(item, {
       cause: 'key_expired',
@@ -55,14 +55,20 @@ describe('what a person reads', () => {
     })
   })
 
-  it('promises nothing of a connection that was refused, and speaks of a sign-in where there is no key', () => {
+  it('promises nothing about a refused connection, and says sign-in where the provider has no key', () => {
     const byKey = { name: 'Coinbase', connectionType: 'api_key' } as const
     const bySignIn = { name: 'Coinbase', connectionType: 'oauth2' } as const
     assert.deepEqual(describeRefusal({ fault: 'rate_limited' }, byKey), { fix: 'Try again in a few minutes.' })
     const fault = 'invalid_credentials'
     assert.deepEqual(describeRefusal({ fault }, byKey), {})
     assert.equal(describeRefusal({ fault }, bySignIn).message, 'Coinbase did not accept this sign-in.')
-    const wallet = { name: 'Ethereum and EVM wallets', connectionType: 'wallet' } as const
+    const lacking = { fault: 'missing_permission', rights: ['wallet:accounts:read'] } as const
+    assert.deepEqual(describeRefusal(lacking, byKey), {})
+    assert.deepEqual(describeRefusal(lacking, bySignIn), {
+      message: 'This sign-in does not allow everything that is needed; missing: “wallet:accounts:read”.',
+      fix: 'Sign in to Coinbase again and allow “wallet:accounts:read”.',
+    })
+    const wallet = { name: 'Ethereum & EVM', connectionType: 'wallet' } as const
     assert.match(describeRefusal({ fault, reason: 'contract_address' }, wallet).message ?? '', /belongs to a contract/)
   })
 })

@@ -16,15 +16,15 @@ type Write = (provider: string, rights: string) => Words
 const words: Record<Fault, Write> = {
   invalid_credentials: (provider) => ({
     message: `${provider} does not accept this key.`,
-    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}. If it is limited to certain addresses, this service's has to be among them.`,
+    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}. If the key works only from certain IP addresses, add this service's address to its list.`,
   }),
   missing_permission: (provider, rights) => ({
     message: `This key may not read everything that is needed${rights === '' ? '' : `; missing: ${rights}`}.`,
-    fix: `Edit the key at ${provider} and tick ${rights === '' ? 'the rights to read' : rights}.`,
+    fix: `Edit the key at ${provider} and check ${rights === '' ? 'the rights to read' : rights}.`,
   }),
   excess_permission: (provider, rights) => ({
     message: `This key can do more than read${rights === '' ? '' : `: ${rights}`}.`,
-    fix: `Make a new key at ${provider} and leave ${rights === '' ? 'trading and withdrawing' : rights} unticked.`,
+    fix: `Create a new key at ${provider} and leave ${rights === '' ? 'trading and withdrawing' : rights} unchecked.`,
   }),
   ip_not_allowed: (provider) => ({
     message: `${provider} accepts this key only from other addresses.`,
@@ -61,17 +61,23 @@ const words: Record<Fault, Write> = {
 }
 
 export function describeFault(fault: Fault, providerName: string, rights: readonly string[] = []): Words {
-  return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
+  return words[fault](providerName, quoteAll(rights))
+}
+
+function quoteAll(rights: readonly string[]): string {
+  return rights.map((right) => `“${right}”`).join(', ')
 }
 
 /** A refused connection gets different words: it is not retried, and a sign-in has no key. */
 export function describeRefusal(
-  { fault, reason }: { fault: Fault; reason?: RefusalReason | undefined },
+  { fault, reason, rights = [] }: { fault: Fault; reason?: RefusalReason | undefined; rights?: readonly string[] },
   { name, connectionType }: { name: string; connectionType: ConnectionType },
 ): Partial<Words> {
   if (reason !== undefined) return reasons[reason]
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
-  return (fault === 'invalid_credentials' ? credentialTypes[connectionType].describeRefused(name) : undefined) ?? {}
+  const type = credentialTypes[connectionType]
+  if (fault === 'invalid_credentials') return type.describeRefused(name) ?? {}
+  return (rights.length > 0 ? type.describeMissing(name, quoteAll(rights)) : undefined) ?? {}
 }
 
 const reasons: Record<RefusalReason, Words> = {

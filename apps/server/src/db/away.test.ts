@@ -4,7 +4,7 @@ import { isDatabaseAway } from './away.ts'
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code }, more)
 
-test('a refused, reset or missing connection is away', () => {
+test('a refused, reset or missing connection means that the database is away', () => {
   for (const code of [
     'ECONNREFUSED',
     'ECONNRESET',
@@ -34,7 +34,7 @@ test('a refused, reset or missing connection is away', () => {
   }
 })
 
-test('a wrong statement, a conflict, a cancelled statement and a missing file are not', () => {
+test('a wrong statement, a conflict, a cancelled statement and a missing file do not mean that the database is away', () => {
   for (const code of ['42601', '23505', '40001', '57014', '0A000'])
     assert.equal(isDatabaseAway(coded(code)), false, code)
   assert.equal(isDatabaseAway(coded('ENOENT', { syscall: 'open' })), false)
@@ -48,7 +48,7 @@ test('a host with several addresses is unreachable when none of them answers', (
   assert.equal(isDatabaseAway(new AggregateError([])), false)
 })
 
-test('a cluster is away when one of its nodes dies in a statement, a prepare or a commit, and for no other internal error', () => {
+test('a cluster is away when one of its nodes dies during a statement, a prepare or a commit, but not for other internal errors', () => {
   const internal = (message: string): Error => Object.assign(new Error(message), { code: 'XX000' })
   for (const message of [
     'failure on connection marked as essential: 10.0.0.7:5432',

@@ -28,7 +28,7 @@ const awayMessages = [
   'Cannot use a pool after calling end on the pool',
 ]
 
-// Citus reports a node that died as an internal error in most places, also with libpq's own words for it (seen in 13.2:
+// Citus reports a node that died as an internal error in most places, sometimes in libpq's own words (seen in 13.2:
 // connection/remote_commands.c, connection/placement_connection.c, transaction/remote_transaction.c,
 // executor/adaptive_executor.c).
 const clusterMessages = [

@@ -5,7 +5,7 @@ import { openTestDatabase, silentLog, testDatabase } from '../../../../test/post
 import { patienceMs } from '../../../../test/until.ts'
 import { createDatabase, markInstallation } from './index.ts'
 
-/** Clocks are read in fractions of a millisecond and told in whole ones. */
+/** Clocks are read in fractions of a millisecond and reported in whole ones. */
 const roundingMs = 2
 
 /** Asserts that a clock is this far ahead of the machine's clock, however long the test takes. */
@@ -21,7 +21,7 @@ function createCheck(): (actualMs: number, aheadMs?: number) => void {
 }
 
 describe('the clock', () => {
-  it('of the sandbox goes forward in this process at once, and in others when they next read it', async (t) => {
+  it('of the sandbox moves forward in this process at once, and in others when they next read it', async (t) => {
     const checkNow = createCheck()
     const { db, connection } = await testDatabase(t)
     await markInstallation(db, 'sandbox')
@@ -35,7 +35,7 @@ describe('the clock', () => {
     checkNow(elsewhere.clock.now(), hourMs)
   })
 
-  it('inside a transaction is the same', async (t) => {
+  it('gives the same time inside a transaction', async (t) => {
     const checkNow = createCheck()
     const { db } = await testDatabase(t)
     await markInstallation(db, 'sandbox')
@@ -63,7 +63,7 @@ describe('the clock', () => {
     await assert.rejects(db.clock.advance(1), /only the sandbox clock/)
   })
 
-  it('is the database’s, also when the machine’s is a day ahead', async (t) => {
+  it('is the database’s clock, even when the machine’s is a day ahead', async (t) => {
     const { db } = await testDatabase(t)
     const checkNow = createCheck()
     const { now } = Date
@@ -74,7 +74,7 @@ describe('the clock', () => {
     checkNow(told)
   })
 
-  it('is refused until it was read once', async (t) => {
+  it('cannot be used until it has been read once', async (t) => {
     const checkNow = createCheck()
     const { connection } = await testDatabase(t)
     const db = createDatabase({

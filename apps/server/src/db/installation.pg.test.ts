@@ -32,7 +32,7 @@ test('two processes that mark a new database at once cannot both win', async (t)
   assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('an emptied sandbox has its applications, no users, and real time', async (t) => {
+test('an emptied sandbox has its applications, no users, and the real time', async (t) => {
   const { db } = await testDatabase(t)
   await markInstallation(db, 'sandbox')
   const tenants = createTenants({ db })
@@ -56,7 +56,7 @@ test('a database of real users is not emptied', async (t) => {
   await assert.rejects(emptySandbox(db), /Only a sandbox can be emptied/)
 })
 
-test('the clock cannot be set back before the machine', async (t) => {
+test('the clock cannot be set earlier than the machine’s', async (t) => {
   const { db } = await testDatabase(t)
   await assert.rejects(db.execute('update sandbox_clock set offset_ms = $1', ['-1']), { code: '23514' })
 })

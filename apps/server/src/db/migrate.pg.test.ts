@@ -17,7 +17,7 @@ const log = silentLog
 const first = { '0001_first.sql': 'create table entry (a int);' }
 const second = { '0002_second.sql': 'alter table entry add column b int; insert into entry values (1, 2);' }
 
-test('migrations of this code apply to an empty database, and a second time do nothing', async (t) => {
+test('the migrations apply to an empty database, and do nothing the second time', async (t) => {
   const { db } = await emptyDatabase(t)
   const applied = await migrate(db, { log })
   assert.equal(applied[0], '0001_baseline.sql')
@@ -33,7 +33,7 @@ test('a database of the first design is refused, and the message names the fix',
   assert.equal((await checkMigrations(db)).drift.length, 1)
 })
 
-test('files apply in the order of their numbers, and checkMigrations tells what is pending', async (t) => {
+test('files apply in the order of their numbers, and checkMigrations lists those that are pending', async (t) => {
   const { db } = await emptyDatabase(t)
   const directory = await migrationFiles(t, { ...second, ...first })
   const names = ['0001_first.sql', '0002_second.sql']
@@ -52,7 +52,7 @@ test('three processes that start at once apply each migration once', async (t) =
   assert.deepEqual(await db.rows('select * from entry'), [{ a: 1, b: 2 }])
 })
 
-test('a migration that fails half-way leaves nothing, and the next start goes on from there', async (t) => {
+test('a migration that fails halfway leaves nothing, and the next start continues from there', async (t) => {
   const { db } = await emptyDatabase(t)
   const directory = await migrationFiles(t, { ...first, '0002_second.sql': 'create table half (a int); select 1 / 0;' })
   await assert.rejects(migrate(db, { log, directory }), { code: '22012' })
@@ -71,7 +71,7 @@ test('a file edited after it was applied is refused by name', async (t) => {
   assert.match((await checkMigrations(db, directory)).drift.join(), /0001_first\.sql was edited/)
 })
 
-test('a lost file, a database ahead of the code and a file that comes too late are each reported', async (t) => {
+test('a missing file, a database ahead of the code and a file that was added too late are each reported', async (t) => {
   const { db } = await emptyDatabase(t)
   const third = { '0003_third.sql': 'create table third (a int);' }
   const directory = await migrationFiles(t, { ...first, ...third })

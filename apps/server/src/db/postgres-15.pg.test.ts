@@ -1,4 +1,7 @@
-/** Production servers may be as old as PostgreSQL 15: the tests of handle, schema and clock are run again on one. */
+/**
+ * Production servers may be as old as PostgreSQL 15: this file runs the tests of the pool, the migrations and the
+ * installation on one.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -18,7 +21,7 @@ test('pool, migrations and installation hold on PostgreSQL 15', async (t) => {
 
   const files = ['pool/pool.pg.test.ts', 'migrate.pg.test.ts', 'installation.pg.test.ts']
   const paths = files.map((name) => path.join(import.meta.dirname, name))
-  // Nothing else of our environment: a test run that knows it is inside another one refuses to begin.
+  // The child gets nothing else of our environment: a test run that finds itself inside another one refuses to start.
   const env = { ASSAY_TEST_POSTGRES: server.address }
   const run = promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', ...paths], { env })
   const { stdout } = await run.catch((error: unknown) => assert.fail((error as { stdout: string }).stdout))

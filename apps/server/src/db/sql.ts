@@ -8,7 +8,7 @@ export interface Sql {
   maybeRow<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row | undefined>
   /**
    * Rows touched. Without values the text is a script: it may hold several statements and has no time limit, because a
-   * migration may rightly take an hour.
+   * migration may take an hour.
    */
   execute(this: void, text: string, values?: readonly unknown[]): Promise<number>
   /** The present by the database's clock (clock.ts), to be passed as `$n::timestamptz`. ISO 8601, in milliseconds. */

@@ -26,7 +26,7 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<Se
   return sent
 }
 
-/** A list may go on growing after it was sent. */
+/** A list may continue to grow after it was sent. */
 function keep(value: unknown): unknown {
   return Array.isArray(value) ? [...(value as unknown[])] : value
 }

@@ -62,7 +62,7 @@ export async function takeNotices(
   limit: number,
 ): Promise<{ userKeys: string[]; all: boolean }> {
   const taken = await tx.rows<{ user_key: string }>(
-    // By a range, because PostgreSQL cannot estimate a table that is empty one moment and long the next.
+    // Selects by a range, because PostgreSQL cannot estimate a table that is empty one moment and long the next.
     `delete from user_notices where tenant_key = $1 and notice <= (select max(notice) from (
        select notice from user_notices where tenant_key = $1 order by notice limit $2) oldest)
      returning user_key`,
@@ -99,8 +99,7 @@ export async function listDue(tx: Sql, tenantKey: number, at: string, limit: num
 }
 
 /**
- * Tenants with something to fold. Of a long queue only the beginning is looked at: the others follow in a later round, when
- * these have been folded.
+ * Tenants with something to fold. Only the beginning of a long queue is examined; the rest follows in a later round.
  */
 export async function listBehind(sql: Sql): Promise<number[]> {
   const noticed = await sql.rows<{ tenant_key: number }>(

@@ -37,8 +37,8 @@ export async function bringUpToDate(
     const done = await db.transaction((tx) => foldOnce(tx, tenantKey, skip))
     if (done === 'locked') return { asOf, folded: false }
     asOf = db.now()
-    // Only the notices that existed at the beginning, because a busy tenant always has new ones. A notice for all users
-    // is the exception: it has just written one notice for each of them.
+    // Counts only the notices that existed at the beginning, because a busy tenant always has new ones. A notice for
+    // all users is the exception: it has just written one notice for each of them.
     left = await store.findOutstanding(db, tenantKey, asOf, done === 'noted all' ? undefined : (left.newest ?? '0'))
   }
   return { asOf, folded: true }

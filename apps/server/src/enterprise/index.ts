@@ -13,7 +13,7 @@ import * as stats from './statistics/stats-store.ts'
 import * as transactions from './transactions/transactions-store.ts'
 import * as users from './users-store.ts'
 
-export { sweepFeed } from './feed/feed-sweep.ts'
+export { sweepFeed } from './feed/feed.ts'
 export type { FeedItem, TenantPlace } from './feed/feed.ts'
 export { createStatistics, type Statistics } from './statistics/statistics.ts'
 export type { TenantReading } from './transactions/page-store.ts'
@@ -69,7 +69,7 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     /** Throws not_found unless a live grant of this user covers it. */
     getCovered,
 
-    /** Of these users, those whose live grants cover it. */
+    /** Keeps the users whose live grants cover the scope. */
     listCovered: (userKeys: readonly string[], scope: CoveredScope) => users.listCovered(db, userKeys, scope),
 
     listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>

@@ -33,7 +33,7 @@ export async function insertUser(db: Database, tenant: Tenant, userId: string): 
 export interface TestGrant {
   clientId: string
   scopes: readonly string[]
-  /** From now; negative when it has ended. */
+  /** Counted from now; negative when it has ended. */
   lastsSeconds?: number
 }
 

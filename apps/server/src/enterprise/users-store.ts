@@ -27,8 +27,8 @@ type FoundUser = Pick<UserRow, 'user_key' | 'user_id' | 'external_user_id' | 'em
 const found = `select user_key, id as user_id, external_user_id, email from tenant_users where tenant_key = $1::integer`
 
 /**
- * Those of them whom a live grant covers, in the same order. A user has a grant for each client, and the tenant sees what
- * they cover together. Grants and connections are where their users are, and the directory is on every node.
+ * Keeps the users whom a live grant covers, in the same order. A user has a grant for each client, and the tenant sees
+ * what they cover together. Grants and connections are where their users are, and the directory is on every node.
  */
 async function toCovered(sql: Sql, users: readonly FoundUser[]): Promise<UserRow[]> {
   if (users.length === 0) return []
@@ -180,7 +180,7 @@ export async function listPositions(
   )
 }
 
-/** Of these users, those whose live grants cover the scope. */
+/** Keeps the users whose live grants cover the scope. */
 export async function listCovered(
   sql: Sql,
   userKeys: readonly string[],

@@ -25,12 +25,12 @@ function getRaw(url: string, headers: Record<string, string>): Promise<Raw> {
   })
 }
 
-describe('answers of the resource API', async () => {
+describe('responses of the resource API', async () => {
   const api = await openResource({ settings: { ASSAY_V1_SUNSET: '2027-06-30' } })
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
   const authorization = `Bearer ${ann.access_token}`
 
-  it('RFC 9745, RFC 8594: with an end of v1 its answers say so, also refusals; those of v2 do not', async () => {
+  it('RFC 9745, RFC 8594: once v1 has an end date, its responses and refusals announce it; those of v2 do not', async () => {
     const calls = ['GET assets 200', 'GET assets?limit=0 400', 'GET nothing 404', 'DELETE assets 405']
     for (const [method = '', path = '', expected] of calls.map((call) => call.split(' '))) {
       const { status, headers } = await api.call(method, `/platform/v1/${path}`, ann.access_token)
@@ -42,7 +42,7 @@ describe('answers of the resource API', async () => {
     assert.deepEqual([headers.get('deprecation'), headers.get('sunset')], [null, null])
   })
 
-  it('RFC 9110 §13.1.2: the catalogue is sent once to those who keep it', async () => {
+  it('RFC 9110 §13.1.2: a client that caches the catalogue receives it only once', async () => {
     const url = `${api.url}/accounts/v2/providers/catalog`
     const first = await getRaw(url, {})
     const etag = String(first.headers['etag'])
@@ -55,7 +55,7 @@ describe('answers of the resource API', async () => {
     assert.notEqual((await getRaw(`${url}?limit=1&kind=wallet`, {})).headers['etag'], etag)
   })
 
-  it('are compressed for those who ask, and say the same', async () => {
+  it('are compressed for clients that accept it, with the same content', async () => {
     const url = `${api.url}/accounts/v2/transactions?limit=100`
     const plain = await getRaw(url, { authorization })
     const packed = await getRaw(url, { authorization, 'accept-encoding': 'br, gzip;q=0.8' })
@@ -66,13 +66,13 @@ describe('answers of the resource API', async () => {
     assert.ok(packed.bytes.length * 4 < plain.bytes.length)
   })
 
-  it('are compressed as they come when they are streams', async () => {
+  it('are compressed chunk by chunk when they are streams', async () => {
     const url = `${api.url}/accounts/v2/transactions/export?format=ndjson`
     const packed = await getRaw(url, { authorization, 'accept-encoding': 'gzip' })
     assert.deepEqual(gunzipSync(packed.bytes), (await getRaw(url, { authorization })).bytes)
   })
 
-  it('are left as they are when they are short', async () => {
+  it('are not compressed when they are short', async () => {
     const { headers } = await getRaw(`${api.url}/accounts/v2/assets`, { 'accept-encoding': 'gzip' })
     assert.equal(headers['content-encoding'], undefined)
   })

@@ -1,9 +1,11 @@
-/** What the resource routes are made over. */
+/** What the resource routes need. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Claims } from '../claims/index.ts'
 import type { Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Enterprise } from '../enterprise/index.ts'
+import type { Places } from '../limits/index.ts'
+import type { Oauth } from '../oauth/index.ts'
 import type { Portfolio } from '../portfolio/index.ts'
 import type { Proof } from '../proof/index.ts'
 import type { Sync } from '../sync/index.ts'
@@ -22,13 +24,15 @@ export interface FrontDoors {
   claims: Pick<Claims, 'make'>
   proof: Pick<Proof, 'explain' | 'list'>
   enterprise: Enterprise
-  /** The tenant itself, through one of its clients, was given something of this user. */
-  onTenantRead: (clientId: string, userKey: string, endpoint: string) => void
+  oauth: Pick<Oauth, 'isAllowed'>
+  places: Places
+  /** The tenant itself, through one of its clients, was given something of these users. */
+  onTenantRead: (clientId: string, userKeys: ReadonlySet<string>, endpoint: string) => void
   /** Epoch ms, by the database's clock. */
   now: () => number
-  /** How long removed transactions are kept for those who poll. */
+  /** How long removed transactions are kept for clients that poll. */
   removalsKeptMs: number
-  /** How long it can be asked what was known of transactions. */
+  /** How long a request can ask what was known of transactions at an earlier moment. */
   versionsKeptMs: number
   sync: Pick<Sync, 'findCompleteness' | 'findCoverage' | 'findRefresh' | 'requestRefresh'>
 }

@@ -1,9 +1,9 @@
-/** What test/bad-input.ts cannot tell by an answer's shape: which fault is found. */
+/** These tests check which fault is reported, which test/bad-input.ts cannot tell from the shape of an answer. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sendRaw, startTestServer } from './test-server.ts'
 
-it('an unwanted body is not what is found fault with', async (t) => {
+it('an unexpected body does not hide a wrong path or method', async (t) => {
   const { url } = await startTestServer(t)
   const send = async (verb: string, path: string): Promise<number> =>
     (
@@ -18,13 +18,13 @@ it('an unwanted body is not what is found fault with', async (t) => {
   assert.equal(await send('OPTIONS', '/accounts/v2/rows'), 204)
 })
 
-it('CONNECT, which is for proxies, is refused like anything malformed', async (t) => {
+it('CONNECT, which is for proxies, is refused as malformed', async (t) => {
   const { url } = await startTestServer(t)
   const answer = await sendRaw(url, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')
   assert.match(answer, /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/)
 })
 
-it('a target that is not an address, or a name that every object has, is refused like any other', async (t) => {
+it('an invalid target, or the name of a property that every object has, is refused without an internal error', async (t) => {
   const { url, lines } = await startTestServer(t)
   const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
   const targets = [

@@ -1,5 +1,6 @@
 /** What holds for every request, by status; contract §2 and §3. */
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { ErrorResponse } from '@assay/contract'
 import type { Admission } from './request/admission.ts'
@@ -33,7 +34,7 @@ function post(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, st
 }
 
 describe('200', () => {
-  it('has a request id, is never stored, and says what it is', async () => {
+  it('has a request id and a content type, and is never stored', async () => {
     const response = await server.get('/accounts/v2/rows?limit=2')
     assert.equal(response.status, 200)
     assert.match(response.headers.get('x-request-id') ?? '', /^req_/)
@@ -85,7 +86,7 @@ describe('200', () => {
 })
 
 describe('204', () => {
-  it('OPTIONS says which methods a path takes', async () => {
+  it('OPTIONS lists the methods of a path', async () => {
     const response = await fetch(`${server.url}/accounts/v2/things/x`, { method: 'OPTIONS' })
     assert.equal(response.status, 204)
     assert.equal(response.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS')
@@ -114,7 +115,12 @@ describe('400', () => {
     })
   }
 
-  it('is worded as the contract words it', async () => {
+  it('an unknown parameter is reported with those that the call accepts', async () => {
+    const { errors } = await problemOf(await server.get('/accounts/v2/rows?limt=5'), 400)
+    assert.match(errors[0]?.message ?? '', /^is not a parameter of this call, which takes .*\blimit\b/)
+  })
+
+  it('has the wording of the contract', async () => {
     const { detail, errors } = await problemOf(await server.get('/accounts/v2/rows?limit=1000'), 400)
     assert.equal(detail, 'limit must be a whole number from 1 to 100')
     assert.equal(errors[0]?.message, 'must be a whole number from 1 to 100, got 1000')
@@ -141,7 +147,7 @@ describe('400', () => {
     })
   }
 
-  it('a body on a call that takes none names what it holds; an empty one is as good as none', async () => {
+  it('a body on a call that takes none is refused by naming its members; an empty one counts as no body', async () => {
     const remove = (body?: string): Promise<Response> =>
       fetch(`${server.url}/accounts/v2/things/x`, {
         method: 'DELETE',
@@ -154,7 +160,7 @@ describe('400', () => {
     for (const body of [undefined, '', '{}']) assert.equal((await remove(body)).status, 200, body)
   })
 
-  it('a body that is not JSON, not UTF-8, nested absurdly deep, or missing', async () => {
+  it('a body that is not JSON, not UTF-8, nested too deeply, or missing is refused', async () => {
     for (const body of [
       '{"label":',
       'null',
@@ -178,12 +184,19 @@ describe('400', () => {
     }
   })
 
-  it('in v1 an error speaks of a crypto source', async () => {
+  it('an error in v1 names a crypto source', async () => {
     const response = await post('{"label":"elsewhere"}')
     const { errors } = (await response.json()) as { errors: object[] }
     assert.deepEqual(errors, [
       { cause: 'unknown_provider', message: 'is not in the catalogue', crypto_source_id: 'nowhere' },
     ])
+  })
+
+  it('an error that is not about a parameter has an item too', async () => {
+    for (const response of [await post('{'), await server.get('/accounts/v2/things/%ff')]) {
+      const { detail, errors } = await problemOf(response, 400)
+      assert.deepEqual(errors, [{ cause: 'bad_request', message: detail }])
+    }
   })
 
   for (const path of ['/%', '/%zz', '/accounts/v2/things/%', '/accounts/v2/things/%ff', '/accounts/v2/things/%00']) {
@@ -210,6 +223,19 @@ describe('400', () => {
   }
 })
 
+it('400: headers over 16 KiB get a problem document even on a connection that was used before', async () => {
+  const first = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  socket.write(first)
+  let answers = ''
+  for await (const chunk of socket) {
+    answers += String(chunk)
+    if (socket.writableEnded || !answers.endsWith('}')) continue
+    socket.end(first.replace('\r\n\r\n', `\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`))
+  }
+  assert.match(answers, /^HTTP\/1\.1 200 [^]*HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/)
+})
+
 describe('401', () => {
   it('without a token the challenge has no error code (RFC 6750 §3.1)', async () => {
     for (const headers of [{}, { authorization: 'Basic YTpi' }]) {
@@ -219,13 +245,13 @@ describe('401', () => {
     }
   })
 
-  it('with a wrong one it says invalid_token', async () => {
+  it('with a wrong token the challenge says invalid_token', async () => {
     const response = await server.get('/accounts/v2/rows', { authorization: 'Bearer nobody' })
     await problemOf(response, 401)
     assert.equal(response.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
   })
 
-  it('comes before anything is said about query or body', async () => {
+  it('is returned before the query or body is checked', async () => {
     await problemOf(await server.get('/accounts/v2/rows?limit=1000', {}), 401)
     await problemOf(await post('not json', { 'content-type': 'text/plain' }), 401)
   })
@@ -242,7 +268,8 @@ describe('403', () => {
 describe('404', () => {
   it('an unknown path, with any method, is a problem document', async () => {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'PATCH']) {
-      await problemOf(await fetch(`${server.url}/accounts/v2/nothing`, { method }), 404)
+      const { detail } = await problemOf(await fetch(`${server.url}/accounts/v2/nothing`, { method }), 404)
+      assert.match(detail, /\/docs of the API lists/)
     }
   })
 
@@ -252,7 +279,7 @@ describe('404', () => {
     assert.deepEqual(Object.keys(missing), Object.keys(unknown))
   })
 
-  it('so is an id longer than any id', async () => {
+  it('an id that is longer than any real one is a 404', async () => {
     await problemOf(await server.get(`/accounts/v2/things/${'x'.repeat(3_000)}`), 404)
   })
 })
@@ -266,7 +293,18 @@ describe('405', () => {
     }
   })
 
-  it('also for methods that the framework has never heard of', async () => {
+  it('an exact path is not taken for an id in a path with a parameter', async () => {
+    const ask = (id: string, method: string): Promise<Response> =>
+      fetch(`${server.url}/accounts/v2/things/${id}`, { method, headers: ann })
+    for (const method of ['GET', 'HEAD', 'DELETE', 'PUT']) {
+      const { status, headers } = await ask('refresh', method)
+      assert.deepEqual([status, headers.get('allow')], [405, 'OPTIONS, POST'], method)
+    }
+    assert.equal((await ask('refresh', 'POST')).status, 200)
+    assert.equal((await ask(':id', 'GET')).status, 200)
+  })
+
+  it('is also returned for methods that the framework does not know', async () => {
     const answer = await sendRaw(
       server.url,
       'PROPFIND /platform/v1/things HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
@@ -277,7 +315,7 @@ describe('405', () => {
 })
 
 describe('413', () => {
-  it('over 64 KiB, by its length or as it arrives', async () => {
+  it('a body over 64 KiB is refused by its declared length or as it arrives', async () => {
     const big = JSON.stringify({ label: 'a'.repeat(64 * 1024) })
     assert.equal((await problemOf(await post(big), 413)).code, 'payload_too_large')
     const chunk = `${(70_000).toString(16)}\r\n${'a'.repeat(70_000)}\r\n0\r\n\r\n`
@@ -288,7 +326,7 @@ describe('413', () => {
     assert.match(answer, /^HTTP\/1\.1 413 /)
   })
 
-  it('64 KiB exactly are read', async () => {
+  it('a body of exactly 64 KiB is read', async () => {
     const space = 64 * 1024 - '{"label":"a"}'.length
     assert.equal((await post(`{"label":"a"}${' '.repeat(space)}`)).status, 200)
   })
@@ -308,13 +346,13 @@ describe('415', () => {
     })
   }
 
-  it('neither is a body without a type, nor a compressed one', async () => {
+  it('a body without a type and a compressed one are refused too', async () => {
     const request = 'POST /platform/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ann\r\nConnection: close\r\n'
     assert.match(await sendRaw(server.url, `${request}Content-Length: 2\r\n\r\n{}`), /^HTTP\/1\.1 415 /)
     await problemOf(await post('{"label":"a"}', { ...json, 'content-encoding': 'gzip' }), 415)
   })
 
-  it('a charset beside application/json does no harm', async () => {
+  it('a charset after application/json is accepted', async () => {
     assert.equal(
       (await post('{"label":"a"}', { ...ann, 'content-type': 'application/json; charset=utf-8' })).status,
       200,
@@ -323,7 +361,7 @@ describe('415', () => {
 })
 
 describe('429', () => {
-  it('says when to come back', async () => {
+  it('says when to retry', async () => {
     const response = await server.get('/accounts/v2/fail/limited')
     assert.equal((await problemOf(response, 429)).code, 'rate_limited')
     assert.equal(response.headers.get('retry-after'), '17')
@@ -331,7 +369,7 @@ describe('429', () => {
 })
 
 describe('500', () => {
-  it('shows nothing of the inside, which is in the log under the same request id', async () => {
+  it('shows no internal detail, which is in the log under the same request id', async () => {
     const response = await server.get('/accounts/v2/fail/bug')
     const { request_id: id, errors } = await problemOf(response.clone(), 500)
     assert.deepEqual(errors, [])
@@ -343,7 +381,7 @@ describe('500', () => {
 })
 
 describe('503', () => {
-  it('while the database is away, with Retry-After and without its address', async () => {
+  it('is returned while the database is away, with Retry-After and without its address', async () => {
     const response = await server.get('/accounts/v2/fail/away')
     const { code, detail } = await problemOf(response, 503)
     assert.equal(code, 'unavailable')
@@ -352,7 +390,7 @@ describe('503', () => {
   })
 })
 
-it('the place of rate limits: after the token, before the body, for every call', async (t) => {
+it('rate limits are checked after the token and before the body, for every call', async (t) => {
   const seen: (string | null | undefined)[] = []
   const admission: Admission = {
     admit: async ({ ip }, _reply, authenticate) => {

@@ -1,7 +1,14 @@
-/** Front door of the HTTP layer, for those who put the program together. */
+/** Front door of the HTTP layer, for the code that wires the program. */
 export { createAdmission } from './request/admission.ts'
 export { createCursors } from './paging/cursor.ts'
 export type { Log } from './log.ts'
 export { createServe } from './request/serve.ts'
 export { createHttpServer } from './server.ts'
-export { findUnready, startStatusServer, type Scraped, type StatusOptions, type StatusServer } from './system/health.ts'
+export {
+  findUnready,
+  shareLooks,
+  startStatusServer,
+  type Scraped,
+  type StatusOptions,
+  type StatusServer,
+} from './system/health.ts'

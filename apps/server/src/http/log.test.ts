@@ -60,7 +60,7 @@ describe('the log', () => {
     assert.match(text, /https:\/\/a\.example\/connect\?\[cut\]/)
   })
 
-  it('writes of an error its name, message, code, stack and cause, and nothing a library hung on it', () => {
+  it('writes only the name, message, code, stack and cause of an error, not what a library attached to it', () => {
     const cause = Object.assign(new Error('socket closed'), { code: 'ECONNRESET' })
     const error = Object.assign(new TypeError('no page', { cause }), { config: { apiKey: 'hunter2' }, body: 'hunter2' })
     const text = written((log) => log.error({ err: error }, 'failed'))
@@ -70,7 +70,19 @@ describe('the log', () => {
     assert.equal((err.cause as Record<string, unknown>)['error_code'], 'ECONNRESET')
   })
 
-  it('a line break or an escape in a value makes no line of its own', () => {
+  it('cuts a text that a provider has made long, without cutting a secret in half', () => {
+    const long = 'a.'.repeat(20_000)
+    const secret = `postgres://ann:${'hunter2'.repeat(2_000)}@db.example`
+    const text = written((log) => {
+      log.warn({ reason: `balances: ${long} has no decimal amount`, err: new Error(`${long} ${long}`) }, long)
+      log.warn({ reason: `cannot reach ${secret}` }, 'gone')
+    })
+    assert.ok(text.length < 60_000, `${text.length} characters`)
+    assert.match(text, /… \[40032 characters\]/)
+    assert.equal(text.includes('hunter2'), false)
+  })
+
+  it('a line break or an escape in a value cannot start a new line', () => {
     const text = written((log) => log.info({ label: 'a\n{"level":"fatal"}\u001b[2J' }, 'x\ny'))
     assert.equal(text.split('\n').length, 2)
     assert.equal(text.includes('\u001b'), false)

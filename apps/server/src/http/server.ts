@@ -1,10 +1,11 @@
 /**
- * The HTTP server: what holds for every request, whatever the route. A request id on every answer, problem documents
- * for every refusal (also those that never reach a route), CORS and security headers, one access line, a stop that
- * loses no request. Routes come in as groups, each with its own CORS policy; a group may bring its own body parsers and
- * error handler (the token endpoint does), because groups are encapsulated.
+ * The HTTP server: what applies to every request, whatever its route. That is a request id on every answer, problem
+ * documents for every refusal (also those that never reach a route), CORS and security headers, one access line, a stop
+ * that loses no request. Routes come in as groups, each with its own CORS policy; a group may bring its own body
+ * parsers and error handler (the token endpoint does), because groups are encapsulated.
  */
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Refusal } from '@assay/core'
@@ -16,13 +17,13 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
-import { isLoopback } from '../config.ts'
+import { isLoopback } from '../config/config.ts'
 import { acceptJsonOnly } from './request/body.ts'
 import { addCorsHeaders, isPreflight, pathOf, registerPreflights } from './transport/cors.ts'
 import { AccessLine, type Log } from './log.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { MetricsAccess, Scraped } from './system/health.ts'
-import { bodyBytesMax, sendProblem, toProblem } from './request/problem.ts'
+import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
 import { systemRoutes } from './system/system.ts'
@@ -39,22 +40,22 @@ export interface HttpOptions {
   /** Why this process cannot serve now; undefined when it can. */
   findUnready: () => Promise<string | undefined>
   build: { version: string; commit: string | undefined }
-  /** Known once the port is bound, hence functions. */
+  /** Known only after the port is bound, so these are functions. */
   baseUrl: () => string
   authUrl: () => string
   widgetUrl: () => string
   widgetOrigins: () => readonly string[]
   /** When v1 ends, where an operator has set that. */
   v1SunsetMs: number | undefined
-  /** Sandbox and live mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
+  /** Sandbox and live mode: refuses a page elsewhere whose name was made to resolve to this machine (DNS rebinding). */
   loopbackHostsOnly: boolean
   /** Sandbox mode: /docs may send calls, with tokens of the published clients. */
   docsCanTry: boolean
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
-  /** Where traces are on. */
+  /** Set when traces are on. */
   tracer?: Tracer | undefined
-  /** For the whole request to arrive. */
+  /** The time for the whole request to arrive. */
   requestTimeoutMs?: number
 }
 
@@ -64,33 +65,33 @@ export interface HttpServer {
   listen: (address: { host: string; port: number }) => Promise<string>
   /** Instead of listening: serves a connection that another process has accepted. */
   take: (socket: Socket) => void
-  /** Takes no new requests, lets those under way end, and cuts what is left after the grace. */
+  /** Takes no new requests, lets running ones finish, and cuts off the rest after the grace period. */
   stop: (graceMs: number) => Promise<void>
 }
 
 // A request must arrive, headers and body, within this time; Node's default would let a slow sender stay for minutes.
 const requestTimeoutMsDefault = 30_000
-/** How much of that time may pass between two looks for requests that are late. */
+/** How much of that time may pass between two checks for late requests. */
 const lookShare = 0.1
 const paramLengthMax = 200
 const noQuery: Record<string, never> = Object.freeze({})
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A page, whose security headers are its own. */
+    /** A page, which sets its own security headers. */
     isPage?: boolean
   }
 }
 
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const app = createApp(options)
   const table = createRouteTable()
+  const app = createApp(options, addHeaders)
   const state = { stopping: false }
   const accepted = createAccepted(app.server)
 
   app.decorateRequest('caller', undefined)
   acceptJsonOnly(app)
-  // Before the first route, also those of plugins: a route keeps the handler it finds.
+  // Set before the first route, including those of plugins: a route keeps the handler that it finds.
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   if (options.tracer !== undefined) traceRequests(app, options.tracer)
   // These hooks take a callback: a promise for each of them costs more than what they do.
@@ -101,7 +102,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     record(request, reply, options)
     done()
   })
-  // A kept-alive connection would hold the stop up until its client lets go.
+  // A kept-alive connection would delay the stop until its client closes it.
   app.addHook('onSend', (_, reply, payload, done) => {
     if (state.stopping) void reply.header('Connection', 'close')
     done(null, payload)
@@ -111,7 +112,10 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   )
 
   let hasWarned = options.trustedProxies.length > 0
-  /** Once: every request of a proxy has it. Limits would count all people behind the proxy as one. */
+  /**
+   * Warns once, because every request through a proxy has the header. Limits would count all people behind the proxy as
+   * one.
+   */
   function noticeProxy(request: FastifyRequest): void {
     if (hasWarned || request.headers['x-forwarded-for'] === undefined) return
     hasWarned = true
@@ -120,17 +124,22 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   }
 
   const sunset = sunsetHeaders(options.v1SunsetMs)
-  /** What every answer carries, then what refuses. True when the request was answered here. */
-  function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
+  /** Sets what every answer carries. */
+  function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
     void reply.header('x-request-id', request.id)
     if (request.routeOptions.config.isPage !== true) void reply.headers(securityHeaders)
+    if (isPreflight(request)) return
+    addCorsHeaders(request, reply, table, options.widgetOrigins)
+    // Decided by path and not by route, because a 404 or 405 below it is an answer of v1, too.
+    if (sunset !== undefined && request.url.startsWith('/platform/v1/')) void reply.headers(sunset)
+  }
+
+  /** Runs the checks that refuse. True when the request was answered here. */
+  function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
+    addHeaders(request, reply)
     noticeProxy(request)
     checkHost(request, options.loopbackHostsOnly)
-    if (isPreflight(request)) return false
-    addCorsHeaders(request, reply, table, options.widgetOrigins)
-    // By path and not by route, because a 404 or 405 below it is an answer of v1, too.
-    if (sunset !== undefined && request.url.startsWith('/platform/v1/')) void reply.headers(sunset)
-    return answerUnmatched(request, reply, table)
+    return !isPreflight(request) && answerUnmatched(request, reply, table)
   }
 
   const system = systemRoutes({
@@ -175,12 +184,12 @@ function createAccepted(server: FastifyInstance['server']) {
       watch()
       taken.add(socket)
       socket.once('close', () => taken.delete(socket))
-      // As Node's server does for connections that it has accepted itself.
+      // Node's server does this for connections that it has accepted itself.
       socket.setNoDelay(true)
       server.emit('connection', socket)
       socket.resume()
     },
-    /** Resolves when the requests under way have ended. Fastify waits for connections of a server that listens only. */
+    /** Resolves when the requests under way have ended. Fastify waits only for connections of a server that listens. */
     async end(): Promise<void> {
       if (taken.size > 0) server.closeIdleConnections()
       await Promise.all([...taken].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
@@ -188,12 +197,17 @@ function createAccepted(server: FastifyInstance['server']) {
   }
 }
 
-/** A random UUID, which Node makes ahead of time; a TypeID, whose order tells the time, costs twenty times as much. */
+/**
+ * A random UUID, which Node makes ahead of time; a TypeID, whose order follows the time, costs twenty times as much.
+ */
 function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-function createApp(options: HttpOptions): FastifyInstance {
+function createApp(
+  options: HttpOptions,
+  addHeaders: (request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = options.log
   const { requestTimeoutMs = requestTimeoutMsDefault } = options
   const app = fastify({
@@ -210,20 +224,24 @@ function createApp(options: HttpOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     http: {
-      // Without a Host, Node would answer by itself and without a problem document; `checkHost` does it.
+      // Without a Host header, Node would answer by itself and without a problem document; `checkHost` answers instead.
       requireHostHeader: false,
-      // Node's own, a minute, is longer than ours. Node then exchanges the two, and a body had that minute
-      // (ConnectionsList::Expired in src/node_http_parser.cc, Node 24.21).
+      // Node's own timeout for headers, one minute, is longer than ours for the request. Node would then swap the two,
+      // and a body would have that minute (ConnectionsList::Expired in src/node_http_parser.cc, Node 24.21).
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: requestTimeoutMs * lookShare,
     },
-    // No hook runs for these (a broken percent-encoding in the path), so the access line is written here.
-    frameworkErrors: (error, request, reply) => record(request, sendProblem(error, request, reply), options),
+    // No hook runs for these (a broken percent-encoding in the path, an id longer than any), so headers and access line
+    // are written here.
+    frameworkErrors: (error, request, reply) => {
+      addHeaders(request, reply)
+      record(request, sendProblem(error, request, reply), options)
+    },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, requestTimeoutMs),
   })
   // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  // CONNECT asks for a tunnel and never becomes a request either; Node would close the connection without a word.
+  // CONNECT asks for a tunnel and never becomes a request either; Node would silently close the connection.
   app.server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
     refuseOnSocket(socket, 'CONNECT is not supported')
@@ -277,20 +295,24 @@ async function registerGroup(app: FastifyInstance, table: RouteTable, group: Rou
 }
 
 /**
- * No route took the request: unknown path, or known path and another method. Here and not in Fastify's handler for
- * that, which reads the body first and so would find fault with a body that is not wanted. True when it was answered.
+ * No route took the request: the path is unknown, or it is known with another method. Fastify's own handler for this
+ * reads the body first, and would complain about a body that does not matter, so the check is here. True when it was
+ * answered.
  */
 function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: RouteTable): boolean {
-  // The CORS plugin has a route for OPTIONS anywhere.
-  if (!request.is404 && request.routeOptions.url !== '*') return false
+  const { url = '' } = request.routeOptions
+  // The CORS plugin has a route for OPTIONS on every path. The router takes `refresh` for an id when the path of that name
+  // has another method; a table that knows the path itself knows better.
+  const isTaken = !request.is404 && url !== '*' && !(url.includes(':') && table.isExact(pathOf(request)))
+  if (isTaken) return false
   const known = table.find(pathOf(request))
   if (known === undefined && pathOf(request) === '/' && request.method === 'GET') {
-    // A person who opens the bare address wants to read. Relative, for a proxy that puts a path in front. The widget may
-    // have this path for itself, so it is not a route.
+    // A person who opens the bare address wants to read the documents. The address is relative, for a proxy that puts a
+    // path in front. The widget may own this path, so it is not a route.
     void reply.redirect('docs', 302)
     return true
   }
-  if (known === undefined) throw new Refusal('not_found', 'not found')
+  if (known === undefined) throw unknownPath()
   const allow = [...known.methods].toSorted().join(', ')
   void reply.header('Allow', allow)
   if (request.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `this path takes ${allow}`)
@@ -300,8 +322,11 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
 
 /** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestTimeoutMs: number): void {
-  // The caller has hung up, or half of a response is already written.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
+  // The caller has hung up, or half of a response is already written. `bytesWritten` does not tell: on a connection that
+  // was used before it counts answers that have ended. Node itself decides by this member (socketOnError in
+  // lib/_http_server.js, Node 24.21), which is the response under way.
+  const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  if (error.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent === true) return void socket.destroy()
   refuseOnSocket(socket, brokenRequestDetail(error.code, requestTimeoutMs))
 }
 

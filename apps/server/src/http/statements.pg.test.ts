@@ -66,8 +66,11 @@ describe('a request takes', async () => {
     ),
     registerMore(serve, app) {
       const portfolio = createPortfolio({ db: counting })
-      // The other front doors are not reached by these requests.
-      const doors = { serve, portfolio, now: () => Date.now(), removalsKeptMs: 1e9 } as unknown as FrontDoors
+      // These requests do not reach the other front doors.
+      const doors = {
+        ...{ serve, portfolio, now: () => Date.now(), removalsKeptMs: 1e9 },
+        onTenantRead: () => undefined,
+      } as unknown as FrontDoors
       registerEnterprise(app, { ...doors, enterprise: createEnterprise({ db: counting, endGrants: async () => 0 }) })
       registerV1(app, doors)
       registerV2(app, doors)
@@ -99,7 +102,7 @@ describe('a request takes', async () => {
     it(`one statement: ${title}`, async () => assert.deepEqual(await ask(path, ann.token), [200, 1]))
   }
 
-  it('one statement: a tenant’s page, also when it is refused', async () => {
+  it('one statement: a tenant’s page, even when it is refused', async () => {
     const tokenOf = async (scope: string): Promise<string> => {
       const token = randomBytes(32).toString('base64url')
       await db.execute(
@@ -118,7 +121,7 @@ describe('a request takes', async () => {
     assert.deepEqual(await ask(path, randomBytes(32).toString('base64url')), [401, 1])
   })
 
-  it('one statement: a page in the depth', async () => {
+  it('one statement: a deep page', async () => {
     const first = await server.get(page, { authorization: `Bearer ${ann.token}` })
     const { page: shown } = (await first.json()) as { page: { next: string } }
     assert.deepEqual(await ask(shown.next, ann.token), [200, 1])
@@ -135,14 +138,14 @@ describe('a request takes', async () => {
     assert.deepEqual(await ask(`${page}/changes?cursor=${cursor}`, ann.token), [200, 1])
   })
 
-  it('at most three: a page by filters that hit rarely', async () => {
+  it('at most three: a page with filters that match rarely', async () => {
     assert.deepEqual(await ask(`${page}?types=receive`, ann.token), [200, 2])
     assert.deepEqual(await ask(`${page}?types=receive&asset_symbols=BTC`, ann.token), [200, 3])
     const all = 'types=receive&asset_symbols=BTC&updated_since=2019-01-01T00:00:00Z&connection_ids=con_a'
     assert.deepEqual(await ask(`${page}?${all}`, ann.token), [200, 3])
   })
 
-  it('one statement, which is the token’s, when it is refused: 401, 403, 400, 404', async () => {
+  it('one statement, the token check, when it is refused: 401, 403, 400, 404', async () => {
     const unknown = Buffer.alloc(40, 'x').toString('base64url')
     assert.deepEqual(await ask(page, unknown), [401, 1])
     assert.deepEqual(await ask(`${page}?limit=0`, unknown), [401, 1])
@@ -154,7 +157,7 @@ describe('a request takes', async () => {
     assert.deepEqual(await ask(`${page}/nonsense`, ann.token), [404, 1])
   })
 
-  it('none without anything that could be a token', async () => {
+  it('none when the request has nothing that could be a token', async () => {
     assert.deepEqual(await ask(page, undefined), [401, 0])
     assert.deepEqual(await ask(page, 'nonsense'), [401, 0])
   })

@@ -34,7 +34,7 @@ export interface TestResource {
   untilPriced: () => Promise<void>
 }
 
-/** To be called in an async `describe`: everything ends with that suite. */
+/** Call it in an async `describe`: everything ends with that suite. */
 export async function openResource(options: TestServiceOptions = {}): Promise<TestResource> {
   const ends: (() => unknown)[] = []
   after(async () => {

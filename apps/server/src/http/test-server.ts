@@ -62,6 +62,16 @@ const removeThing = defineEndpoint({
   response: z.object({}),
 })
 
+const refreshThings = defineEndpoint({
+  ...about,
+  id: 'refreshThings',
+  family: 'accounts_v2',
+  method: 'POST',
+  path: '/accounts/v2/things/refresh',
+  scope: 'transactions:read',
+  response: z.object({}),
+})
+
 const addThing = defineEndpoint({
   ...about,
   id: 'addThing',
@@ -119,6 +129,7 @@ function registerTestRoutes(serve: Serve, app: HttpServer['app']): void {
     json: { id: params.id, amount: toExactNumber(parseDecimal('123456789012.123456789012345678')) },
   }))
   serve(app, removeThing, async () => ({ json: {} }))
+  serve(app, refreshThings, async () => ({ json: {} }))
   serve(app, addThing, async ({ body }) => {
     if (body.label === 'elsewhere') {
       const item = { cause: 'unknown_provider', message: 'is not in the catalogue', provider_id: 'nowhere' } as const

@@ -69,7 +69,7 @@ describe('the hosted widget', () => {
     }
   })
 
-  it('for display=iframe exactly the registered origin may frame it; any other stays out', async (t) => {
+  it('with display=iframe only the registered origin may frame it', async (t) => {
     const app = await serveWidget(t)
     const framed = 'display=iframe&web_message_origin=https%3A%2F%2Fapp.example'
     for (const query of [
@@ -93,7 +93,7 @@ describe('the hosted widget', () => {
     assert.match(policyOf(manage.headers), /frame-ancestors 'none'$/)
   })
 
-  it('looks for a client as often as its address may ask without a token; a page without one has no limit', async (t) => {
+  it('looking up a client counts against the limit of its address for calls without a token; a page without a client has no limit', async (t) => {
     const settings = { perToken: 9, perClient: 9, oauthFailures: 9, perAddress: 3, slowAfter: 9 }
     const limits = createLimits(settings, () => 0)
     const app = await serveWidget(t, builtFiles, 'https://api.example/connect', limits)
@@ -104,7 +104,7 @@ describe('the hosted widget', () => {
     assert.equal((await app.inject('/connect?client_id=cli_known')).statusCode, 200)
   })
 
-  it('with a host of its own its pages are there for that host, at any path, and take none from the API', async (t) => {
+  it('with its own host, its pages are served for that host at any path, and hide no path of the API', async (t) => {
     for (const root of ['', '/connect']) {
       const app = await serveWidget(t, builtFiles, `https://widget.example${root}`)
       for (const file of ['/', '/manage', '/config.json', '/loader.js', '/assets/index-abc123.js']) {
@@ -115,7 +115,7 @@ describe('the hosted widget', () => {
     }
   })
 
-  it('config.json names this service, whatever the package came with', async (t) => {
+  it('config.json names this service, whatever the package contained', async (t) => {
     const app = await serveWidget(t)
     const { body } = await app.inject('/connect/config.json')
     assert.deepEqual(JSON.parse(body), { auth_url: 'https://auth.example', base_url: 'https://api.example' })
@@ -132,7 +132,7 @@ describe('the hosted widget', () => {
     assert.equal(again.statusCode, 304)
   })
 
-  it('only files of the package’s own kinds are there, and no path leads out of it', async (t) => {
+  it('only files of the package’s own types are served, and no path leads out of it', async (t) => {
     const app = await serveWidget(t)
     for (const url of [
       '/connect/secret.key',
@@ -143,7 +143,7 @@ describe('the hosted widget', () => {
     }
   })
 
-  it('a widget that was not built says how to build it', async (t) => {
+  it('the page of a widget that was not built says how to build it', async (t) => {
     const app = await serveWidget(t, {})
     const { statusCode, body } = await app.inject('/connect')
     assert.equal(statusCode, 503)

@@ -1,11 +1,11 @@
 /**
  * The connect widget as this service hosts it: the built files of `@assay/connect`, held in memory, with a strict
  * policy. (An integrator can put the same files on any static host; then these routes are simply not used.) When
- * `widget_url` has another host than `base_url`, the pages are there for requests to that host alone: three names may
- * lead to one process, and a widget that lives elsewhere takes no path from the API.
+ * `widget_url` has another host than `base_url`, the pages are served only to requests for that host: three names may
+ * lead to one process, and a widget that lives elsewhere must not take paths from the API.
  *
- * A page may not be framed, except with `display=iframe` by a registered embed origin of the client that asks. Which
- * client that is stands in the address; whether its parent is honest the page itself finds out once more.
+ * A page may not be framed, except with `display=iframe` by a registered embed origin of the client that asks. The
+ * address names the client, and the page itself checks its parent once more.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import type { RouteGroup } from './transport/route-table.ts'
 import { helmetOptions } from './transport/security-headers.ts'
 
 export interface WidgetOptions {
-  /** The built widget; `findWidgetDirectory()` unless told. */
+  /** The built widget; by default `findWidgetDirectory()`. */
   directory: string
   authUrl: string
   baseUrl: string
@@ -136,7 +136,7 @@ async function findFrameOrigin(
   const origin = query.get('web_message_origin')
   const clientId = query.get('display') === 'iframe' ? query.get('client_id') : query.get('embedded_by')
   if (origin === null || clientId === null) return undefined
-  // Anyone can ask for the page, and only this look-up costs a statement.
+  // Every visitor can request the page, and only this look-up costs a statement.
   await options.admission.admitAddress(request, reply)
   const client = await options.findClient(clientId)
   return client?.embedOrigins.find((registered) => registered === origin)
@@ -148,7 +148,7 @@ function toPolicy({ authUrl, baseUrl }: WidgetOptions, framedBy: string | undefi
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // Logos of applications: https, or loopback while one develops.
+    // Logos of applications: https, or loopback during development.
     "img-src 'self' https: http://127.0.0.1:* http://localhost:*",
     `connect-src 'self' ${service}`,
     "base-uri 'self'",

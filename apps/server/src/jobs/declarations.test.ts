@@ -10,7 +10,7 @@ import { addJob, toAddJob } from './index.ts'
 const owner = { tenantKey: 3, tenantId: 'ten_1', userKey: '-9223372036854775808', userId: 'usr_1' }
 const ref = { ...owner, connectionKey: 2, connectionId: 'con_1' }
 
-/** One of each job, with every member that it may have. */
+/** One payload of each job, with every member that it may have. */
 const payloads: { [Name in keyof typeof declarations]: PayloadOf<Name> } = {
   verify: { ref, lane: 'a lane' },
   destroy: { ref },
@@ -25,7 +25,7 @@ const names = Object.keys(declarations) as (keyof typeof declarations)[]
 
 describe('the payload of a job', () => {
   for (const name of names) {
-    it(`of ${name} comes back as it was handed in, and is snake_case in the table`, () => {
+    it(`of ${name} is read back as it was added, and is snake_case in the table`, () => {
       const stored: unknown = JSON.parse(toStored(name, payloads[name]))
       assert.deepEqual(parseStored(name, stored), payloads[name])
       assert.doesNotMatch(JSON.stringify(stored), /"[a-z]+[A-Z]\w*":/)
@@ -37,7 +37,7 @@ describe('the payload of a job', () => {
     assert.doesNotMatch(toStored('match', { owner: more }), /hunter2/)
   })
 
-  it('is refused when its handler could not read it, however it came into the table', () => {
+  it('is refused when its handler could not read it, however it got into the table', () => {
     assert.throws(() => parseStored('sync', { ref: {}, lane: 'a lane' }))
     assert.throws(() => parseStored('refresh', { ...payloads.refresh, kind: 'prices' }))
   })
@@ -75,7 +75,7 @@ describe('a job', () => {
     ])
   })
 
-  it('goes first while a person waits', () => {
+  it('goes first while a user waits', () => {
     const begins = { ref, lane: 'a lane', attempt: 1 }
     const priorityOf = (payload: PayloadOf<'refresh'>): string => declarations.refresh.priority(payload)
     assert.equal(priorityOf({ ...begins, kind: 'transactions' }), 'interactive')

@@ -33,7 +33,7 @@ describe('a background job', async () => {
   const serve = (name: string, lane: string): Promise<void> =>
     queueTask(queue.db, { task: 'serve', payload: { name }, key: name, lane, priority: 'interactive' })
 
-  it('ends early when a person waits and every slot is taken: the one that has run longest', async () => {
+  it('that has run longest ends early when a person waits and every slot is taken', async () => {
     const { began, ended, read, serve: task, release } = tasks()
     await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 2 })
     for (const name of ['first', 'second']) {

@@ -17,7 +17,7 @@ const toCompare = `Compare before you change the number in this test:
                              the wait after a failure is exp(attempts) (capRetries); columns of _private_jobs and
                              _private_job_queues; force_unlock_workers and reschedule_jobs`
 
-it(`graphile-worker is the version whose private tables were read: ${readVersion}`, () => {
+it(`graphile-worker has the version whose private tables we read: ${readVersion}`, () => {
   const file = new URL('../../../../node_modules/graphile-worker/package.json', import.meta.url)
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string }
   assert.equal(

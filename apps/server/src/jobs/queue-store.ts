@@ -146,7 +146,7 @@ export async function listInteractive(sql: Sql, limit: number): Promise<WaitingJ
 
 // -------------------------------------------------------------------------------------------------------------- retries
 
-/** exp(2 + 1) seconds: what the next failure costs. */
+/** The next failure costs exp(2 + 1) seconds. */
 const attemptsMax = 2
 const waitMaxSeconds = 20
 

@@ -51,7 +51,7 @@ describe('a job', async () => {
     assert.deepEqual(await listWaiting(queue), ['kept'])
   })
 
-  it('waits once for each key: adding it again moves it and replaces its payload', async () => {
+  it('exists once for each key: adding it again moves it and replaces its payload', async () => {
     await queueTask(queue.db, { task: 'note', payload: { name: 'first' }, key: 'one', delayMs: 3_600_000 })
     await queueTask(queue.db, { task: 'note', payload: { name: 'second' }, key: 'one' })
     const { began, task } = recorder()
@@ -61,7 +61,7 @@ describe('a job', async () => {
     assert.deepEqual(began, ['second'])
   })
 
-  it('that is running is not disturbed by another with its key', async () => {
+  it('that is running is not affected by another with the same key', async () => {
     const { began, ended, release, task } = recorder()
     await queue.start({ note: task })
     await queueTask(queue.db, { task: 'note', payload: { name: 'running', waits: 'yes' }, key: 'one', lane: 'a' })
@@ -88,7 +88,7 @@ describe('a job', async () => {
     assert.deepEqual(ended, ['b1', 'a1', 'a2', 'a3'])
   })
 
-  it('for which a person waits goes before the background', async () => {
+  it('that a person waits for goes before background jobs', async () => {
     for (const priority of ['background', 'interactive'] as const) {
       await queueTask(queue.db, { task: 'note', payload: { name: priority }, key: priority, lane: 'a', priority })
     }
@@ -98,7 +98,7 @@ describe('a job', async () => {
     assert.deepEqual(ended, ['interactive', 'background'])
   })
 
-  it('that yields goes after the background, and for a minute only', async () => {
+  it('that yields goes after background jobs, but only for a minute', async () => {
     const add = (name: string, yields: boolean): Promise<void> =>
       queueTask(queue.db, {
         ...{ task: 'note', payload: { name }, key: name, lane: 'a' },
@@ -115,7 +115,7 @@ describe('a job', async () => {
     assert.deepEqual(ended, ['old and yields', 'background', 'yields'])
   })
 
-  it('is due at once when the sandbox clock went past its time, and not when it did not', async () => {
+  it('is due only once the sandbox clock has passed its time', async () => {
     await queueTask(queue.db, { task: 'note', payload: { name: 'soon' }, key: 'soon', delayMs: 3_600_000 })
     await queueTask(queue.db, { task: 'note', payload: { name: 'later' }, key: 'later', delayMs: 3 * 3_600_000 })
     await bringJobsForward(queue.db, 2 * 3_600_000)

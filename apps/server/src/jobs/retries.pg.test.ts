@@ -27,7 +27,7 @@ describe('a job that failed', async () => {
     assert.ok(wait > 10 && wait <= 20, String(wait))
   })
 
-  it('a few times only, or is merely planned, is left alone', async () => {
+  it('only a few times, or is only planned, is left alone', async () => {
     await add('planned', 0, 900_000)
     await add('failed twice', 2, 7_000)
     await capRetries(db)
@@ -35,7 +35,7 @@ describe('a job that failed', async () => {
     assert.equal((await find('failed twice')).attempts, 2)
   })
 
-  it('does not come back when another replaced it while it ran and its worker was killed', async () => {
+  it('does not run again when another replaced it while it ran and its worker was killed', async () => {
     await add('replaced', 1, 0)
     const lock = "update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now() where key = $1"
     await db.execute(lock, ['replaced'])

@@ -16,7 +16,7 @@ export interface Rounds {
 
 export function startRounds(
   { db, silentAfterMs, log }: { db: Database; silentAfterMs: number; log: Logger },
-  /** Of this process, as they are now. */
+  /** The workers that this process runs now. */
   workerIds: ReadonlySet<string>,
 ): Rounds {
   const beat = repeat(silentAfterMs / 6, log, () => store.writeHeartbeats(db, [...workerIds]))

@@ -92,7 +92,7 @@ describe('a worker that was killed', async () => {
     assert.match(queue.lines.join(''), /freed the jobs of workers that fell silent/)
   })
 
-  it('loses them at once to the only possible worker', async (t) => {
+  it('loses them at once to the only worker that is left', async (t) => {
     await queueTask(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
     const child = await startDoomedWorker(t, queue.connection)
     child.kill('SIGKILL')
@@ -174,7 +174,7 @@ describe('a worker that lives', async () => {
       queue.db.maybeRow('select beat_at::text as at from worker_heartbeats')
     const first = await until('a heartbeat', findBeat)
     await until('another one', async () => ((await findBeat())?.at === first.at ? undefined : true))
-    // As if it had begun an hour ago. A worker sweeps before it begins anything.
+    // Backdates the job by an hour. A worker sweeps before it starts anything.
     await queue.db.execute("update graphile_worker._private_jobs set locked_at = locked_at - interval '1 h'")
     await queue.db.execute("update graphile_worker._private_job_queues set locked_at = locked_at - interval '1 h'")
     await queue.start({ hold }, { silentAfterMs: 30_000 })
@@ -242,7 +242,7 @@ describe('a worker that lives', async () => {
   })
 
   it('takes jobs although its very first query failed', async () => {
-    // As when the database dies at that moment: the runner caches the failure and would repeat it forever.
+    // Simulates a database that dies at that moment: the runner caches the failure and would repeat it forever.
     await queue.db.execute('alter table graphile_worker._private_tasks rename to _away')
     const runs: unknown[] = []
     await queue.start({ task: async () => void runs.push('ran') })
@@ -252,7 +252,7 @@ describe('a worker that lives', async () => {
     await until('the job', () => (runs.length > 0 ? true : undefined))
   })
 
-  it('goes on when the end of a job could not be written, and does that job again', async () => {
+  it('continues when the end of a job could not be written, and does that job again', async () => {
     const runs: string[] = []
     const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
     await queue.db.execute(failNextEnd)
@@ -266,7 +266,7 @@ describe('a worker that lives', async () => {
     assert.deepEqual(runs, ['first', 'first', 'second'])
   })
 
-  it('goes on after the ends of two jobs were lost at the same moment, and can be stopped', async () => {
+  it('continues after the ends of two jobs were lost at the same moment, and can be stopped', async () => {
     const runs: string[] = []
     const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
     await queue.db.execute(failTwoEnds)
@@ -297,7 +297,7 @@ describe('stopping', async () => {
     const task = async (_: unknown, signal: AbortSignal): Promise<void> => {
       ended.push('begun')
       await once(signal, 'abort')
-      // Something that takes a while, as the rest of a page does.
+      // This takes a while, as the rest of a page does.
       await queue.db.rows('select pg_sleep(0.05)')
       ended.push('ended')
     }

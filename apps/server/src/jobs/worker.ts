@@ -27,7 +27,7 @@ import { deleteOldLanes, forgetWorkers } from './queue-store.ts'
 import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
 
 export interface Worker {
-  /** Takes no further job and waits for those under way. */
+  /** Takes no further job and waits for those that are running. */
   stop(): Promise<void>
 }
 
@@ -120,10 +120,10 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     async stop() {
       stopping.abort()
       try {
-        // Heartbeats go on until the last job has ended, or others would take it over.
+        // Heartbeats continue until the last job has ended; otherwise other workers would take it over.
         await running
         await Promise.all([rounds.stop(), look.stop()])
-        // Nothing to clear while the database is unreachable: others will find this worker silent.
+        // Nothing can be cleared while the database is unreachable; others will find this worker silent.
         await forgetWorkers(db, [...workerIds]).catch((error: unknown) => {
           if (!isDatabaseAway(error)) throw error
         })
@@ -143,7 +143,7 @@ interface LiveRunner {
 }
 
 /**
- * graphile-worker asks once for the ids of its tasks and keeps the answer, also when it is an error (seen in 0.18.0,
+ * graphile-worker asks once for the ids of its tasks and keeps the answer, even when it is an error (seen in 0.18.0,
  * dist/taskIdentifiers.js): a runner whose first question failed repeats that failure for as long as it lives.
  */
 function whenStuck(events: WorkerEvents): Promise<void> {
@@ -174,7 +174,7 @@ function whenOver(events: WorkerEvents): Promise<void> {
   })
 }
 
-/** Until `stopping`: then until the jobs under way have ended. */
+/** Runs until `stopping`, and then until the running jobs have ended. */
 async function keepRunning(
   first: LiveRunner,
   begin: () => Promise<LiveRunner>,

@@ -36,7 +36,7 @@ const hold = ({ ledger, ref }: TestLedger, ...balances: Balance[]): Promise<bool
   ledger.keepHoldings(ref, 'kraken', balances)
 
 describe('holdings', () => {
-  it('are written only when they change, and the time of reading always', async (t) => {
+  it('are written only when they change, while the time of reading is always written', async (t) => {
     const opened = await openLedger(t)
     const { db } = opened
     await markInstallation(db, 'sandbox')
@@ -59,7 +59,7 @@ describe('holdings', () => {
     assert.equal((await db.rows('select from user_notices')).length, 2)
   })
 
-  it('of zero and zero are not kept, and what is sold is gone at the next read', async (t) => {
+  it('with both amounts zero are not kept, and a sold position is gone at the next read', async (t) => {
     const opened = await openLedger(t)
     const ids = async (): Promise<string[]> => (await listHeld(opened)).map(({ id }) => id)
     await hold(opened, balance('crypto:bitcoin', '1'), balance('crypto:ethereum', '0'))
@@ -70,7 +70,7 @@ describe('holdings', () => {
     assert.deepEqual(await ids(), [])
   })
 
-  it('have a value on every day they are read; the last of a day stands', async (t) => {
+  it('have a value for every day on which they are read; the last read of a day counts', async (t) => {
     const opened = await openLedger(t, { price: parseDecimal('64000.5') })
     await markInstallation(opened.db, 'sandbox')
     await hold(opened, balance('crypto:bitcoin', '0.1', '0.02'), balance('kraken:ZQNT', '5'))

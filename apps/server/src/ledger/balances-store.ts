@@ -35,11 +35,12 @@ const observe = `former as (
   )`
 
 /**
- * Makes these the connection's holdings, and their value the one observed today. Only rows that change are written: most
- * readings find what the one before found. Nothing is written when the connection was removed.
+ * Makes these the connection's holdings, and their value the one observed today. Only rows that change are written:
+ * most readings find the same as the one before. Nothing is written when the connection was removed.
  *
- * One statement, because every run sends it: it also writes when the balances were read, which locks the connection
- * against a removal, the notice that holdings changed, and what the provider said from when to when, for the proof.
+ * It is one statement, because every run sends it: it also writes when the balances were read, which locks the
+ * connection against a removal, the notice that holdings changed, and what the provider said from when to when, for the
+ * proof.
  */
 export async function keepBalances(
   sql: Sql,

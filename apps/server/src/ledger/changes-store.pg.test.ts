@@ -23,7 +23,7 @@ describe('change numbers', () => {
     assert.equal(changeNumberAt('9007199254740993', 2), '9007199254740995')
   })
 
-  it('also grow when the clock stands behind the newest one', async (t) => {
+  it('grow even when the clock is behind the newest one', async (t) => {
     const opened = await openLedger(t)
     const ahead = BigInt(Date.now() + 60_000) * numbersPerMs
     await opened.db.execute('update user_ledgers set change_seq = $1', [String(ahead)])
@@ -32,7 +32,7 @@ describe('change numbers', () => {
     assert.equal(BigInt(Date.parse(updatedAt)), ahead / numbersPerMs)
   })
 
-  it('of one commit share a millisecond: where they would not, they begin with the next one', async (t) => {
+  it('of one commit share a millisecond: if they would not, they start with the next one', async (t) => {
     const opened = await openLedger(t)
     const ms = BigInt(Date.now() + 60_000)
     await opened.db.execute('update user_ledgers set change_seq = $1', [String((ms + 1n) * numbersPerMs - 3n)])
@@ -76,7 +76,7 @@ describe('what deriving changes', () => {
     return new Map(rows.map((row) => [row.key, BigInt(row.change_seq)]))
   }
 
-  it('gets a number each, with the time in it, and what it does not change keeps its own', async (t) => {
+  it('gets one number each, which contains the time, and what deriving leaves unchanged keeps its number', async (t) => {
     const opened = await openLedger(t)
     const { keep, derive, announced, db } = opened
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'), ledgerRow('L3', 'R3'))
@@ -98,7 +98,7 @@ describe('what deriving changes', () => {
     assert.equal((await db.rows('select from user_notices')).length, 2)
   })
 
-  it('is numbered and stored in the order of pages, the newest first', async (t) => {
+  it('is numbered and stored in page order, newest first', async (t) => {
     const opened = await openLedger(t)
     const { db, keep, derive } = opened
     const times = [5, 1, 4, 2, 3]

@@ -11,7 +11,7 @@ export interface ChangeDeps {
   recordTransactions(tx: Sql, ref: ConnectionRef, counted: CountedTransactions): Promise<void>
 }
 
-/** To be called once in the transaction, with the changes of each connection by its key. */
+/** Call it once in the transaction, with the changes of each connection by its key. */
 export async function announceChanges(
   deps: Pick<ChangeDeps, 'addChanges'>,
   tx: Sql,

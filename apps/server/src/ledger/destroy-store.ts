@@ -1,11 +1,11 @@
 /**
  * All SQL that destroys what was read through a connection, some thousand rows at a time.
  *
- * No plan here depends on PostgreSQL's statistics. A history is often removed right after it was read,
- * before they are analysed; a join over what a first statement deleted was then planned as if it were a row or two, and
- * took longer than a statement may. So each batch is found by a walk along an index, from where the one before ended
- * (deleted rows stay in the index until a vacuum), and deleted by its places in the table. The deletion names the user
- * all the same: a place is one of a shard, and a distributed database has to know which.
+ * No plan here depends on PostgreSQL's statistics. A history is often removed right after it was read, before its
+ * tables are analysed. PostgreSQL then planned a join over what a first statement had deleted as if it were a row or
+ * two, and the join took longer than a statement may. So each batch is found by a walk along an index, from where the
+ * one before ended (deleted rows stay in the index until a vacuum), and deleted by its places in the table. The
+ * deletion names the user all the same: a place is one of a shard, and a distributed database has to know which.
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'
@@ -67,7 +67,7 @@ export async function deleteRows(
 }
 
 /**
- * With their postings and awaited prices. Ids of a connection that was shown are remembered as removed when the
+ * Also deletes their postings and awaited prices. Ids of a connection that was shown are remembered as removed when the
  * connection was hidden, each with the number that the transaction had: so they have a place in the feed.
  */
 export async function deleteTransactions(

@@ -29,7 +29,7 @@ async function fill({ ledger, ref, keep, keepFunding, derive }: TestLedger): Pro
 }
 
 describe('destroying a connection', () => {
-  it('leaves nothing of it, and all of another one', async (t) => {
+  it('leaves nothing of it, and everything of another one', async (t) => {
     const opened = await openLedger(t, { price: 'down' })
     const { db, ledger, ref, keepAt, derive } = opened
     const other = refOf(1, 2)
@@ -45,7 +45,7 @@ describe('destroying a connection', () => {
     assert.deepEqual(await listLeft(opened, 2), others)
   })
 
-  it('that was shown remembers its transactions as removed when it was hidden, in the order they had', async (t) => {
+  it('that was shown records its transactions as removed at the time it was hidden, in their order', async (t) => {
     const { db, ledger, ref, keep, derive } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
     await derive()
@@ -78,7 +78,7 @@ describe('destroying a connection', () => {
   it('with a long history takes several transactions, and a history of 5,000 rows takes one', async (t) => {
     const opened = await openLedger(t)
     const { db, ledger, ref, keep, derive } = opened
-    // A record, a transaction and a posting each, and a sum.
+    // Each makes a record, a transaction and a posting, and all of them a sum.
     const read = async (count: number): Promise<void> => {
       const rows = Array.from({ length: count }, (_, index) =>
         ledgerRow(`L${index}`, `R${index}`, { type: 'reward' }, noonMs + index),
@@ -100,7 +100,7 @@ describe('destroying a connection', () => {
     assert.equal((await db.rows('select from removed_transactions')).length, 1_800)
   })
 
-  it('goes on to the end of its transactions when nothing else is left', async (t) => {
+  it('continues to the end of its transactions when nothing else is left', async (t) => {
     const opened = await openLedger(t)
     const { db, ledger, ref, keep, derive } = opened
     await keep(...Array.from({ length: 1_500 }, (_, index) => ledgerRow(`L${index}`, `R${index}`, {}, noonMs + index)))

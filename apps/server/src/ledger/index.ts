@@ -12,7 +12,6 @@ import { joinBuckets, link, type Linked } from './records/buckets.ts'
 import type { ChangeDeps } from './changes.ts'
 import { createDerive, type DeriveDeps } from './deriving/derive.ts'
 import { startDestroying, type DestroyDeps, type DestroyNext } from './destroy.ts'
-import { hasNews, type ComparedPage } from './records/reread-store.ts'
 import { ConnectionGone, holdConnection } from './locks-store.ts'
 import type { Source } from './deriving/draft.ts'
 import * as raw from './records/raw-store.ts'
@@ -27,7 +26,7 @@ import {
 } from './replay/replay.ts'
 import type { Which } from './replay/replay-store.ts'
 import { createReprice } from './deriving/reprice.ts'
-import * as retired from './records/reread-store.ts'
+import * as reread from './records/reread-store.ts'
 import * as store from './store.ts'
 import { matchOwnTransfers } from './transfers/transfers.ts'
 
@@ -40,7 +39,7 @@ export type { ListKey, PoisonedTime } from './records/raw-store.ts'
 export type { CompleteWindow } from './records/reread-store.ts'
 
 /** What one or more pages of a list showed. */
-export interface ShownPages extends ComparedPage {
+export interface ShownPages extends reread.ComparedPage {
   /** Keys of stored records that the provider has withdrawn. */
   withdrawn: readonly string[]
 }
@@ -86,15 +85,17 @@ export interface Ledger {
   derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, sinceMs?: number): Promise<boolean>
   /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
-  /** Keeps what the account holds now, and what that is worth as far as prices are known. True when it holds something else. */
+  /**
+   * Keeps what the account holds now, and its value as far as prices are known. True when the holdings have changed.
+   */
   keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
-   * Destroys everything that was read through the connection, in batches of 5,000 rows: call the returned function, each
-   * time in a transaction, until it answers true. `hiddenSeq` is the number at which a connection that was shown disappeared: its
-   * transactions are then remembered as removed at that number; null when it never was shown. The caller makes sure that
-   * nothing writes to the connection any more.
+   * Destroys everything that was read through the connection, in batches of 5,000 rows: call the returned function,
+   * each time in a transaction, until it answers true. `hiddenSeq` is the number at which a connection that was shown
+   * disappeared: its transactions are then remembered as removed at that number; null when it never was shown. The
+   * caller makes sure that nothing writes to the connection anymore.
    */
   startDestroying(ref: ConnectionRef, was: { hiddenSeq: string | null }): DestroyNext
 
@@ -133,7 +134,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
         ...page,
         records: linkPage(connector, page).map(({ record }) => record),
       }))
-      return hasNews(sql, ref, compared)
+      return reread.hasNews(sql, ref, compared)
     },
 
     async derive(ref, source, mayContinue, sinceMs) {
@@ -185,7 +186,7 @@ async function keepPage(
     page,
     linked.map(({ record, linkKeys: [linkKey] }) => ({ record, linkKey })),
   )
-  if (page.withdrawn.length > 0) await retired.retireWithdrawn(tx, ref, page, page.withdrawn)
-  const doubt = page.complete && (await retired.judgeMissing(tx, ref, page, page.complete))
+  if (page.withdrawn.length > 0) await reread.retireWithdrawn(tx, ref, page, page.withdrawn)
+  const doubt = page.complete && (await reread.judgeMissing(tx, ref, page, page.complete))
   return { added, doubt }
 }

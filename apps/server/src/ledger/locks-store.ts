@@ -1,7 +1,8 @@
 /**
- * What is read through a connection is written only while the connection exists. It may be removed, or its session
- * declined, while a page is on its way: the removal destroys the rows that it finds, and a page that came afterwards would
- * stay. So every write locks the connection's row against a removal, and after a removal it finds the row gone.
+ * Rows that are read through a connection are written only while the connection exists. It may be removed, or its
+ * session declined, while a page is on its way: the removal destroys the rows that it finds, and a page that came
+ * afterwards would stay. So every write locks the connection's row against a removal, and after a removal it finds the
+ * row gone.
  *
  * The lock order is always the connection, then the user. A removal has locked its connections before it comes here, so
  * a transaction that holds the user never waits for a connection.
@@ -21,7 +22,10 @@ export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<void>
   await lockConnection(tx, ref, 'for key share')
 }
 
-/** The same, and no other transaction writes what is read through the connection: no record changes meanwhile. */
+/**
+ * The same, and it excludes every other transaction that writes through the connection, so that no record changes in
+ * the meantime.
+ */
 export async function holdConnectionAlone(tx: Sql, ref: ConnectionRef): Promise<void> {
   await lockConnection(tx, ref, 'for update')
 }

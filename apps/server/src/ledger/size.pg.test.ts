@@ -10,7 +10,7 @@ import { addConnection, noonMs, openLedger, refOf } from './test-ledger.ts'
 
 const users = 4
 const tradesEach = 1_200
-/** Of which the newest are shown before the rest is read. */
+/** The newest records, which are shown before the rest is read. */
 const recent = 200
 const pageSize = 50
 
@@ -54,8 +54,8 @@ describe('after a first read of trades', async () => {
       await addConnection(db, refOf(user, 1))
       await readFirst(refOf(user, 1), user)
     }
-    // A queue that has been worked off. Its pages become free once no transaction of the server is older, in other databases
-    // too, so what VACUUM leaves of it depends on what else runs.
+    // This queue is empty. Its pages become free only once no transaction of the server is older, even in other
+    // databases, so what VACUUM leaves depends on what else runs.
     assert.deepEqual(await db.rows('select from due_groups'), [])
     await db.execute('truncate due_groups')
     await db.execute('vacuum analyze')
@@ -68,7 +68,7 @@ describe('after a first read of trades', async () => {
     assert.ok(bytes / trades <= 3_000, `${Math.round(bytes / trades)} bytes`)
   })
 
-  it('the rows of a page are neighbours', async () => {
+  it('the rows of a page are stored next to each other', async () => {
     const pages = await db.rows<{ blocks: number }>(
       `select count(distinct block)::int as blocks from (
          select user_key, (ctid::text::point)[0] as block,
@@ -77,7 +77,7 @@ describe('after a first read of trades', async () => {
        group by user_key, page having count(*) = 31`,
     )
     assert.ok(pages.length > 100)
-    // 31 rows fill four blocks, which mostly begin and end within a block.
+    // 31 rows fill four blocks, and a range mostly begins and ends within a block.
     const blocks = pages.map((page) => page.blocks)
     assert.ok(Math.max(...blocks) <= 6, String(Math.max(...blocks)))
   })

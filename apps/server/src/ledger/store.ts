@@ -4,9 +4,9 @@ import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'
 
 /**
- * PostgreSQL plans by what it last saw of a table. One that was never analysed, or was when it was nearly empty, looks tiny,
- * and every batch would scan everything of the connection. Its own next analysis may be minutes away, so a large history
- * asks for one where a table has grown to several times its size since.
+ * PostgreSQL plans by what it last saw of a table. A table that was never analysed, or only when it was nearly empty,
+ * looks tiny, and every batch would scan all rows of the connection. Its own next analysis may be minutes away, so a
+ * large history asks for one where a table has grown to several times its size since.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
@@ -143,8 +143,8 @@ function valuesOf(
 }
 
 /**
- * Transactions that are not there yet, in the order given: the rows of a page become neighbours on disk. One that was
- * gone and is back must not stay in the list of removed ones.
+ * Transactions that are not there yet, in the order given: the rows of a page become neighbours on disk. A transaction
+ * that was removed and has come back must not stay in the list of removed ones.
  */
 export async function insertTransactions(
   tx: Sql,

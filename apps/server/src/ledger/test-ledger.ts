@@ -13,7 +13,7 @@ import { createPrices, type Prices } from '../prices/index.ts'
 import { createLedger, type Ledger, type LedgerDeps } from './index.ts'
 
 export interface Written {
-  /** As it is stored. */
+  /** The id in its stored form. */
   id: string
   group_key: string
   change_seq: string
@@ -39,9 +39,9 @@ export interface TestLedger {
   queued: string[]
   /** What webhooks would count, by connection: added, changed and removed. */
   announced: Map<number, ChangeCounts>
-  /** By the connector's rules, or by others. */
+  /** Derives with the connector's rules, or with others. */
   derive(of?: ConnectionRef, more?: DeriveOptions): Promise<boolean>
-  /** By group. */
+  /** The written transactions, by group. */
   listWritten(): Promise<Written[]>
   listRemovedIds(): Promise<string[]>
 }
@@ -59,7 +59,7 @@ type Owner = Parameters<typeof testDatabase>[0]
 export const walletId = 'a_wallet'
 export const noonMs = Date.UTC(2026, 2, 2, 12)
 
-/** In dollars, of everything; or the source's failing. */
+/** The price of everything in dollars, or a failure of the source. */
 type Price = Decimal | 'down'
 
 interface Options {
@@ -95,7 +95,7 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     }),
   }
   const log = pino({ level: 'silent' })
-  const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
+  const prices = createPrices({ db, source, now: () => nowMs, scaleWait: (ms) => ms, log })
   const queued: string[] = []
   const announced = new Map<number, ChangeCounts>()
   const ledger = createLedger({

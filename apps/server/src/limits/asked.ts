@@ -13,7 +13,7 @@ type Asked<T> = {
 /** Limits of this process, or of another one, whose answers take a moment. */
 export type AskedLimits = Asked<Limits>
 
-/** What a child may ask, with the words of the call. */
+/** The calls that a child may make, with their arguments. */
 export const limitCalls = {
   countToken: (limits: Limits, token: string) => limits.countToken(token),
   lookAtToken: (limits: Limits, token: string) => limits.lookAtToken(token),

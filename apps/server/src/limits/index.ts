@@ -1,6 +1,6 @@
 /**
- * How much one caller may ask for (contract §10). Counted in this process alone, or in the parent of several (asked.ts):
- * with several API processes on different machines each gives the limit, and nothing that keeps data safe hangs on it
+ * How much one caller may ask for (contract §10). Counted in this process alone, or in the parent of several
+ * (asked.ts): API processes on different machines each grant the full limit, and no protection of data depends on it
  * (see docs/decisions).
  */
 import { isIPv6 } from 'node:net'
@@ -9,6 +9,7 @@ import { createWindow, type Window } from './window.ts'
 
 export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
 export type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
+export { createPlaces, type CountedPlaces, type Places } from './places.ts'
 
 const windowSeconds = 60
 const delayFirstMs = 250

@@ -1,4 +1,4 @@
-/** What limits are, wherever they are counted. */
+/** The types of limits, wherever they are counted. */
 
 export interface LimitSettings {
   /** Requests a minute for each access token or session secret. */
@@ -9,7 +9,7 @@ export interface LimitSettings {
   oauthFailures: number
   /** Requests a minute for each address without a token. */
   perAddress: number
-  /** Wrong secrets in a minute, for a client and address, from which on answers come slowly. */
+  /** After this many wrong secrets in a minute, for a client and an address, answers are delayed. */
   slowAfter: number
 }
 
@@ -33,7 +33,7 @@ export interface Limits {
     lookAtClient(clientId: string): LimitVerdict
     countFailure(address: string): LimitVerdict
     countClient(clientId: string): LimitVerdict
-    /** How long the answer to a secret for this client from this address is held back. */
+    /** How long the answer to a secret for this client from this address is delayed. */
     delayMs(clientId: string, address: string): number
     countWrongSecret(clientId: string, address: string): void
   }

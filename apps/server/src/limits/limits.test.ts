@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLimits, toNetwork } from './index.ts'
+import { createLimits, createPlaces, toNetwork } from './index.ts'
 import { createWindow } from './window.ts'
 
 describe('a window', () => {
@@ -91,5 +91,19 @@ describe('the limits', () => {
     assert.equal(toNetwork('::ffff:10.0.0.1'), '10.0.0.1')
     assert.equal(toNetwork('10.0.0.1'), '10.0.0.1')
     assert.equal(toNetwork('::1'), '0:0:0:0::/64')
+  })
+})
+
+describe('places for long responses', () => {
+  it('are counted across all holders, and become free when they are released or their holder ends', () => {
+    const places = createPlaces()
+    assert.deepEqual([places.take('a', 2, 1), places.take('a', 2, 2), places.take('a', 2, 2)], [true, true, false])
+    assert.equal(places.take('b', 2, 1), true)
+    places.leave('a', 1)
+    // A holder cannot release a place that it does not have.
+    places.leave('a', 1)
+    assert.deepEqual([places.take('a', 2, 3), places.take('a', 2, 3)], [true, false])
+    places.leaveAll(2)
+    assert.deepEqual([places.take('a', 2, 3), places.take('a', 2, 3)], [true, false])
   })
 })

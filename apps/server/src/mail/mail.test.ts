@@ -8,7 +8,7 @@ import { createSmtpMailer, type Mailer } from './index.ts'
 
 interface TestSmtp {
   mailer: Mailer
-  /** What the clients said, line by line. */
+  /** What the clients sent, line by line. */
   heard: string[]
 }
 

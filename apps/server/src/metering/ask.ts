@@ -1,6 +1,6 @@
 /**
  * How a job calls a provider: within the budgets, while the circuit is closed, and only while this job owns the key.
- * One statement precedes every call. As many calls are under way at once as the connector allows, one if it says nothing.
+ * One statement precedes every call. The connector says how many calls may be under way at once; the default is one.
  *
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act on
  * the outcome; they catch nothing.
@@ -40,7 +40,7 @@ export interface NonceRange {
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
   keyLane: string
-  /** A key under verification (`pending`) says nothing about the provider. */
+  /** A key that was never read to the end (`pending`, `syncing`) says nothing about the provider. */
   status: string
   nonces: NonceRange
 }
@@ -93,7 +93,7 @@ export function startAsking(
 
   /** `unreadable_answer` counts as an answer: the provider is up, and only we cannot read its response. */
   async function hearFault(error: SourceError, cost: Cost, limitErrorsBefore: number): Promise<void> {
-    // Calls that were under way together are refused together, and say one thing: one step down is enough.
+    // Calls that were under way together are refused together for one reason, so one step down is enough.
     if (error.fault === 'rate_limited' && limitErrors === limitErrorsBefore) {
       limitErrors += 1
       await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
@@ -102,7 +102,7 @@ export function startAsking(
     const wasProbe = standing === 'probing'
     standing = 'outside'
     wasFailing = true
-    await circuits.recordSilence(providerId, asker.status === 'pending' ? null : keyLane, wasProbe)
+    await circuits.recordSilence(providerId, isProven(asker) ? keyLane : null, wasProbe)
   }
 
   async function askNow<T extends object>(cost: Cost, call: () => Promise<T>): Promise<Asked<T>> {
@@ -122,6 +122,14 @@ export function startAsking(
   }
 
   return (cost, call) => gate(() => entrance(() => askNow(cost, call)))
+}
+
+/**
+ * A node gives no answer for a wallet with more accounts than it can list, and anyone can connect such wallets: they are
+ * public. If they counted, a few of them would pause the reading of all others.
+ */
+function isProven({ status }: Asker): boolean {
+  return status !== 'pending' && status !== 'syncing'
 }
 
 function spentOf(answer: { spent?: readonly Spent[] }): readonly Spent[] {

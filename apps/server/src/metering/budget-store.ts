@@ -52,7 +52,7 @@ function tokensNow(row: string, of: string): string {
     greatest(0, extract(epoch from $3::timestamptz - ${row}.refilled_at))::double precision)`
 }
 
-/** What has to be there: the cost, and beside it the share of the bucket that is left to others. */
+/** The tokens that must be available: the cost, plus the share of the bucket that is left to others. */
 function tokensNeeded(tier: string): string {
   return `least(g.capacities[${tier} + 1], g.cost + g.share * g.capacities[${tier} + 1])`
 }

@@ -16,7 +16,7 @@ import {
   type CallRequest,
 } from './budget-store.ts'
 
-// So slow that nothing is refilled while a test runs; time passes by moving the clock.
+// The rates are so slow that nothing is refilled while a test runs; time passes by moving the clock.
 const slow = { capacities: [20, 20, 10], refills: [1 / 1_000, 1 / 2_000, 1 / 4_000] }
 const tiersCount = slow.capacities.length
 
@@ -30,20 +30,20 @@ const of = (key: string, cost: number): BucketRequest => ({ key, ...slow, cost, 
 const take = (db: Database, bucket: string, cost: number): ReturnType<typeof takeTokens> =>
   takeTokens(db, [of(bucket, cost)])
 
-/** How many calls of this cost go through now. */
+/** How many calls of this cost succeed now. */
 async function countTakes(db: Database, cost: number): Promise<number> {
   for (let taken = 0; ; taken += 1) {
     if ((await take(db, 'bucket', cost)).waitMs > 0) return taken
   }
 }
 
-/** What is missing, at the rate of a tier. The clock stands still meanwhile. */
+/** The time until enough is there, at the rate of a tier, while the clock stands still. */
 function assertWait(waitMs: number, expectedSeconds: number): void {
   assert.equal(Math.round(waitMs), expectedSeconds * 1_000)
 }
 
 describe('a budget', () => {
-  it('gives what the bucket holds, then says how long until there is enough again', async (t) => {
+  it('gives what the bucket holds, then says how long until it holds enough again', async (t) => {
     const { db } = await open(t)
     assert.equal(await countTakes(db, 2), 10)
     assertWait((await take(db, 'bucket', 2)).waitMs, 2_000)
@@ -68,7 +68,7 @@ describe('a budget', () => {
     assert.equal(await countTakes(db, 1), 20)
   })
 
-  it('shared by many at once is never overdrawn', async (t) => {
+  it('that many callers share at once is never overdrawn', async (t) => {
     const { db, connection } = await testDatabase(t)
     const other = openTestDatabase(connection)
     t.after(() => other.close())
@@ -77,7 +77,7 @@ describe('a budget', () => {
     assert.equal(taken.length, 20)
   })
 
-  it('falls back to the next tier when the provider says "too many", and waits as long as the provider said', async (t) => {
+  it('falls back to the next tier when the provider reports a rate limit, and waits as long as the provider said', async (t) => {
     const { db, pass } = await open(t)
     await countTakes(db, 1)
     await lowerTier(db, 'bucket', tiersCount, 60_000)
@@ -186,7 +186,7 @@ describe('a call to a provider', () => {
     assert.deepEqual([closed.circuit?.open, closed.lastNonce], [true, undefined])
     assertWait(closed.circuit?.wait_ms ?? 0, 90)
     assert.deepEqual(await db.rows('select from budgets'), [])
-    // A job that was admitted before goes on.
+    // A job that was admitted before continues.
     assert.equal((await ask(db, { providerId: null })).waitMs, 0)
     await pass(91)
     const due = await ask(db)
@@ -206,15 +206,15 @@ describe('a job', async () => {
   const connector = withBuckets({ name: 'calls', scope: 'key', tiers: few })
   const counted = withBuckets({ name: 'calls', scope: 'address', tiers: few })
   const calls = (count: number): Cost => ({ calls: count })
-  const budgetsOf = (db: Database, egress = 'main', pace = 1): Budgets => createBudgets({ db, pace, egress })
+  const budgetsOf = (db: Database, egress = 'main'): Budgets => createBudgets({ db, egress })
 
-  it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
-    // Time has to pass here: the job waits for it.
+  it('waits briefly for its budget, and is requeued when the wait is long', async (t) => {
+    // Real time has to pass here, because the job waits for it.
     const { db } = await testDatabase(t)
     await markInstallation(db, 'sandbox')
-    const quick = budgetsOf(db, 'main', 6_000)
-    for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, calls(2), background)
+    const quick = withBuckets({ name: 'calls', scope: 'key', tiers: [{ capacity: 4, refillPerSecond: 100 }] })
     const budgets = budgetsOf(db)
+    for (let call = 0; call < 6; call += 1) await budgets.take({ connector: quick, keyLane: 'a' }, calls(2), background)
     await budgets.take({ connector, keyLane: 'b' }, calls(4), background)
     await assert.rejects(budgets.take({ connector, keyLane: 'b' }, calls(2), background), (error) => {
       assert.ok(error instanceof OverBudget)
@@ -242,7 +242,7 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
   })
 
-  it('that met a rate limit makes every job with that key wait', async (t) => {
+  it('that hit a rate limit makes every job with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
     await budgets.recordLimitError({ connector, keyLane: 'a' }, calls(1), 60_000)
@@ -250,7 +250,7 @@ describe('a job', async () => {
     await budgets.take({ connector, keyLane: 'b' }, calls(1), background)
   })
 
-  it('that met a limit error makes everybody behind our address wait, where the provider counts that', async (t) => {
+  it('that hit a limit of our address makes every job wait, where the provider counts by address', async (t) => {
     const { db, pass } = await open(t)
     const [here, elsewhere] = [budgetsOf(db), budgetsOf(db)]
     await here.recordLimitError({ connector: counted, keyLane: 'a' }, calls(1), 90_000)
@@ -284,7 +284,7 @@ describe('a job', async () => {
     const listTokens = (db: Database): Promise<{ bucket: string; tokens: number }[]> =>
       db.rows('select bucket, tokens from budgets order by bucket')
 
-    it('has to fit into every bucket that its cost names, and takes from none when it does not', async (t) => {
+    it('has to fit into every bucket that its cost names, and otherwise takes from none', async (t) => {
       const { db } = await open(t)
       const budgets = budgetsOf(db)
       await budgets.take(mine, { calls: 1, weight: 8 }, interactive)
@@ -302,13 +302,13 @@ describe('a job', async () => {
         after.map(({ tokens }) => Math.round(tokens)),
         [3, 2],
       )
-      // Another key has its own calls, and shares the weight.
+      // Another key has its own bucket for calls, and shares the bucket for weight.
       await budgets.take({ ...mine, keyLane: 'b' }, { calls: 4 }, interactive)
       await assert.rejects(budgets.take({ ...mine, keyLane: 'b' }, { weight: 3 }, interactive), OverBudget)
       await budgets.take(mine, { calls: 1 }, interactive)
     })
 
-    it('waits for the one that is filled last', async (t) => {
+    it('waits for the bucket that fills last', async (t) => {
       const { db } = await open(t)
       const budgets = budgetsOf(db)
       await budgets.take(mine, { calls: 4, weight: 10 }, interactive)
@@ -319,7 +319,7 @@ describe('a job', async () => {
       })
     })
 
-    it('is never overdrawn by many at once, also when they take in another order', async (t) => {
+    it('is never overdrawn by many callers at once, even when they take in different orders', async (t) => {
       const { db } = await open(t)
       const requests = [
         [of('a', 1), of('b', 1)],
@@ -332,7 +332,7 @@ describe('a job', async () => {
       assert.ok(left.every(({ tokens }) => tokens >= 0))
     })
 
-    it('follows the provider’s own count, downwards only', async (t) => {
+    it('follows the provider’s own count, but only downwards', async (t) => {
       const { db } = await open(t)
       const budgets = budgetsOf(db)
       await budgets.take(mine, { weight: 1 }, interactive)

@@ -57,12 +57,10 @@ const interactiveShare = 0.2
 
 export interface BudgetDeps {
   db: Database
-  /** Divides every wait, in sandbox mode. */
-  pace: number
   egress: string
 }
 
-export function createBudgets({ db, pace, egress }: BudgetDeps): Budgets {
+export function createBudgets({ db, egress }: BudgetDeps): Budgets {
   const keyOf = ({ connector: { providerId }, keyLane }: Metered, { name, scope }: Bucket): string =>
     scope === 'key' ? `${providerId}:${name}:key:${keyLane}` : `${providerId}:${name}:address:${egress}`
 
@@ -70,7 +68,7 @@ export function createBudgets({ db, pace, egress }: BudgetDeps): Budgets {
     return listCharged(of, cost).map(({ bucket, cost: tokens }) => ({
       key: keyOf(of, bucket),
       capacities: bucket.tiers.map(({ capacity }) => capacity),
-      refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond * pace),
+      refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond),
       cost: tokens,
       share: bucket.scope === 'address' && !interactive ? interactiveShare : 0,
     }))
@@ -105,9 +103,9 @@ export function createBudgets({ db, pace, egress }: BudgetDeps): Budgets {
         if (bucket === undefined) throw new RangeError(`${of.connector.providerId} has no bucket ${name}`)
         const key = keyOf(of, bucket)
         const capacities = bucket.tiers.map(({ capacity }) => capacity)
-        // Other calls may be under way that the provider has not counted yet, so its word only takes tokens away.
+        // Other calls may be under way that the provider has not counted yet, so its count only takes tokens away.
         if ((left.get(key) ?? Infinity) + used <= Math.min(...capacities)) continue
-        const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond * pace)
+        const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond)
         await store.followSpent(db, { key, capacities, refills }, used)
       }
     },

@@ -29,7 +29,7 @@ describe('a provider that does not answer', async () => {
     db.rows('select opened_at is not null as opened, probes from circuits')
   const makeProbeDue = (): Promise<number> =>
     db.execute("update circuits set probe_at = $1::timestamptz - interval '1 ms'", [db.now()])
-  /** For longer than any test takes. */
+  /** This lasts longer than any test takes. */
   const holdProbe = (): Promise<number> =>
     db.execute("update circuits set probe_at = $1::timestamptz + interval '1 hour'", [db.now()])
   const refColumns = `tenant_key as "tenantKey", tenant_id as "tenantId", user_key as "userKey", user_id as "userId",
@@ -40,7 +40,7 @@ describe('a provider that does not answer', async () => {
     await engine.drain({ delayed: true })
     return ref
   }
-  /** Five failures of three keys. */
+  /** Makes three keys fail five times. */
   async function open(refs: readonly Connected[]): Promise<void> {
     const [a, b, c] = refs
     assert.ok(a && b && c)
@@ -48,12 +48,24 @@ describe('a provider that does not answer', async () => {
     for (const ref of [a, b, c, a, b]) {
       if (await isOpen()) return
       await begin(ref)
-      // Not further, because on a slow machine the first probe may come due.
+      // The clock moves no further, because on a slow machine the first probe may come due.
       await engine.drain({ enough: isOpen })
     }
   }
 
-  it('is not called after three of its keys failed, and every connection says since when and until when', async () => {
+  it('is still called when only connections that were never read get no answer: strangers can connect such wallets', async () => {
+    const refs: Connected[] = []
+    for (let count = 0; count < 3; count += 1) refs.push(await engine.connect(await engine.newOwner(), 'empty'))
+    await takeDown()
+    await open(refs)
+    for (const ref of refs) assert.deepEqual([(await find(ref)).status_cause], ['venue_down'])
+    assert.deepEqual(await listCircuits(), [])
+    await bringBack()
+    await engine.drain({ delayed: true })
+    for (const ref of refs) assert.equal((await find(ref)).status, 'active')
+  })
+
+  it('is not called after three of its keys failed, and every connection reports since when and until when', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()
     await open(refs)
@@ -70,8 +82,8 @@ describe('a provider that does not answer', async () => {
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
     const told = new RegExp(`^Kraken cannot be reached .* since ${time}\\. It is tried again at ${time}\\.$`)
     assert.match(row.status_message ?? '', told)
-    // The wait is spread, so that connections do not come back all at once. The job may be added some time after it was
-    // chosen, so it is due then or later, and what is left becomes less while the test runs.
+    // The wait is spread, so that connections do not come back all at once. The job may be added some time after its
+    // time was chosen, so it is due then or later, and the remaining wait shrinks while the test runs.
     const nextMs = Date.parse(row.next_sync_at ?? '')
     const { after_ms: afterMs } = await db.row<{ after_ms: number }>(
       'select 1000 * extract(epoch from $1::timestamptz - probe_at)::float8 as after_ms from circuits',
@@ -98,7 +110,7 @@ describe('a provider that does not answer', async () => {
     await bringBack()
   })
 
-  it('is reported at once to a person who adds a key or refreshes, without a call and without a cool-down', async () => {
+  it('is reported at once to a user who adds a key or refreshes, without a call and without a cooldown', async () => {
     await holdProbe()
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
@@ -138,7 +150,7 @@ describe('a provider that does not answer', async () => {
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
   })
 
-  it('for one key only affects that connection alone', async () => {
+  it('for one key affects only that connection', async () => {
     const broken = await connectRead()
     const sound = await connectRead()
     await takeDown({ account_id: broken.accountId })

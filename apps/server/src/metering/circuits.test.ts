@@ -29,7 +29,7 @@ function fail(row: Row, keys: readonly string[]): Row & { probeInMs: number | nu
 }
 
 describe('a circuit', () => {
-  it('opens at the fifth failure in a row when three keys have met them', () => {
+  it('opens at the fifth failure in a row when three keys are affected', () => {
     assert.equal(fail(none, ['a', 'b', 'c', 'a']).probeInMs, null)
     assert.equal(fail(none, ['a', 'b', 'c', 'a', 'b']).probeInMs, 30_000)
   })
@@ -40,12 +40,12 @@ describe('a circuit', () => {
     assert.deepEqual([probeInMs, failing_keys], [null, ['a', 'b']])
   })
 
-  it('stores no more keys than it takes to open', () => {
+  it('stores no more keys than are needed to open it', () => {
     const many = Array.from({ length: 50 }, (_, index) => `key ${index}`)
     assert.equal(fail(none, many).failing_keys.length, 3)
   })
 
-  it('that is open waits twice as long after each probe without an answer, and a quarter of an hour at most', () => {
+  it('that is open waits twice as long after each probe without an answer, up to a quarter of an hour', () => {
     let row: Row = { failures: 5, failing_keys: ['a', 'b', 'c'], opened_at: 'then', probes: 0 }
     const waits: (number | null)[] = []
     for (let probe = 0; probe < 8; probe += 1) {

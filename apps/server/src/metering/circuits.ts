@@ -41,19 +41,19 @@ export interface Circuits {
   /** `probing` for the one caller that probes a provider during an outage; CircuitOpen when calls are not allowed. */
   enter(providerId: string, circuit: CircuitState | undefined): Promise<'entered' | 'probing' | CircuitOpen>
   recordAnswer(providerId: string): Promise<void>
-  /** `keyLane` is null for a key under verification, whose failure counts only if it was the probe. */
+  /** `keyLane` is null for a key that was never read to the end: its failure counts only if it was the probe. */
   recordSilence(providerId: string, keyLane: string | null, wasProbe: boolean): Promise<void>
 }
 
 export interface CircuitDeps {
   db: Database
   random(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   log: Logger
 }
 
-export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits {
+export function createCircuits({ db, random, scaleWait, log }: CircuitDeps): Circuits {
   return {
     async enter(providerId, circuit) {
       if (circuit?.open !== true) return 'entered'
@@ -70,9 +70,9 @@ export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits
       const probeInMs = await db.transaction(async (tx) => {
         const row = await store.lockOutage(tx, providerId)
         const next = afterSilence(row, { keyLane, wasProbe, random: random() })
-        const paced = next.probeInMs === null ? null : next.probeInMs / pace
-        await store.writeOutage(tx, providerId, { ...next, probeInMs: paced })
-        return paced
+        const waitMs = next.probeInMs === null ? null : scaleWait(next.probeInMs)
+        await store.writeOutage(tx, providerId, { ...next, probeInMs: waitMs })
+        return waitMs
       })
       if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'provider does not answer')
     },

@@ -7,7 +7,7 @@ interface Act {
   end(): void
 }
 
-/** Acts that a test ends by hand. `begun` names them in the order in which they began. */
+/** Calls that a test ends by hand. `begun` names them in the order in which they began. */
 function createActs(gate: Gate): { begun: string[]; begin(name: string): Act & { ended: Promise<void> } } {
   const begun: string[] = []
   return {
@@ -25,7 +25,7 @@ function createActs(gate: Gate): { begun: string[]; begin(name: string): Act & {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a gate', () => {
-  it('lets so many be under way, and the next ones in as they came', async () => {
+  it('lets a fixed number of calls run, and admits the next ones in order of arrival', async () => {
     const { begun, begin } = createActs(createGate(2))
     const [a, , c] = [begin('a'), begin('b'), begin('c'), begin('d')]
     await turn()
@@ -40,7 +40,7 @@ describe('a gate', () => {
     assert.deepEqual(begun, ['a', 'b', 'c', 'd'])
   })
 
-  it('opens again after an act that failed', async () => {
+  it('opens again after a call that failed', async () => {
     const gate = createGate(1)
     await assert.rejects(gate(() => Promise.reject(new Error('no'))))
     assert.equal(await gate(async () => 'yes'), 'yes')
@@ -48,7 +48,7 @@ describe('a gate', () => {
 })
 
 describe('an entrance', () => {
-  it('lets one after another through until it is open, and then all', async () => {
+  it('lets calls through one after another until it is open, and then all at once', async () => {
     let isOpen = false
     const { begun, begin } = createActs(createEntrance(() => isOpen))
     const [a, b] = [begin('a'), begin('b'), begin('c'), begin('d')]

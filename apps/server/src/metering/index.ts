@@ -21,15 +21,15 @@ export interface Metering {
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
   /** The provider itself said "too many". */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
-  /** For a person who waits for an answer now: undefined when asking makes sense. */
+  /** For a person who waits for an answer now: undefined when the provider may be asked. */
   findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>
 }
 
 export interface MeteringDeps {
   db: Database
   random(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   /** Names the address from which providers see our calls; workers behind another address have their own budgets. */
   egress: string
   log: Logger

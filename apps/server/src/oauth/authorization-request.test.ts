@@ -35,7 +35,7 @@ describe('an authorization request', () => {
     assert.equal(request.redirectUri, 'https://app.example/cb')
   })
 
-  it('takes a narrower scope in any order, and ignores parameters it does not know (RFC 6749 §3.1)', async () => {
+  it('accepts a narrower scope in any order, and ignores unknown parameters (RFC 6749 §3.1)', async () => {
     const request = await parse({ scope: 'offline_access assets:read', login_token: 'x', utm: '1' })
     assert.deepEqual(request.scopes, ['assets:read', 'offline_access'])
   })
@@ -161,7 +161,7 @@ describe('answers in the query of the redirect URI', () => {
     assert.equal(uri, 'https://app.example/cb?tab=%31&code=c&state=s&iss=https%3A%2F%2Fauth.example')
   })
 
-  it('encode a state that tries to add parameters of its own', async () => {
+  it('encode a state that tries to add parameters', async () => {
     const uri = findErrorRedirect('https://auth.example', await refusal({ state: 'x&code=stolen#y' }))
     const query = new URL(uri ?? '').searchParams
     assert.deepEqual([...query.keys()], ['error', 'error_description', 'state', 'iss'])

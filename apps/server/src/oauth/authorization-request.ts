@@ -28,14 +28,14 @@ export async function parseAuthorizationRequest(
 ): Promise<AuthorizationRequest> {
   const { values, repeated } = readParameters(entries)
 
-  // First: who asks, and where an answer may go. Until both are certain nothing redirects, or this would be an open
-  // redirector (RFC 6749 §4.1.2.1, RFC 9700 §4.11.2).
+  // First check the client and the address that an answer may go to. Nothing redirects before both are certain, because
+  // this would otherwise be an open redirector (RFC 6749 §4.1.2.1, RFC 9700 §4.11.2).
   const client = await findClient(values.get('client_id') ?? '')
   if (client === undefined || client.disabledAt !== null) throw new OAuthError('invalid_request', 'unknown client_id')
   if (repeated.has('redirect_uri')) throw new OAuthError('invalid_request', 'redirect_uri is sent more than once')
   const redirectUri = chooseRedirectUri(client, values.get('redirect_uri'))
 
-  // From here on the client hears about its mistakes.
+  // From here on, the client is informed of its mistakes.
   const state = values.get('state')
   const refusal = (code: OAuthErrorCode, description: string) =>
     new OAuthError(code, description, { redirectUri, state })
@@ -96,6 +96,6 @@ export function findErrorRedirect(issuer: string, error: OAuthError): string | u
 function addQuery(uri: string, parameters: Record<string, string | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.append(name, value)
-  // As text: a URL object would write the client's own query anew. A registered URI has no fragment.
+  // Joined as text, because a URL object would rewrite the client's own query. A registered URI has no fragment.
   return `${uri}${uri.includes('?') ? '&' : '?'}${query.toString()}`
 }

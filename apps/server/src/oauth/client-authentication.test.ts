@@ -22,7 +22,7 @@ function basic(id: string, password: string): string {
   return `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}`
 }
 
-/** application/x-www-form-urlencoded, as RFC 6749 appendix B has it. */
+/** Encodes as application/x-www-form-urlencoded, following RFC 6749 appendix B. */
 function form(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
@@ -71,7 +71,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
   for (const [title, request, expected] of cases)
     it(`${title}: ${expected}`, async () => assert.equal(await codeOf(request), expected))
 
-  it('says the same of an unknown client, a disabled one and a wrong secret', async () => {
+  it('gives the same answer for an unknown client, a disabled one and a wrong secret', async () => {
     const messages = await Promise.all(
       ['cli_x', 'cli_off', id].map(async (client_id) => {
         const outcome = await identifyClient(tenants, body({ client_id, client_secret: 'wrong' })).catch(

@@ -37,7 +37,8 @@ export function checkClient<C extends TokenClient>(
   client: C | null | undefined,
   { secret }: Credentials,
 ): IdentifiedClient<C> {
-  // The secret is checked before anything is said of the client, so that neither answer nor time tells whether it exists.
+  // The secret is checked before anything is said of the client, so that neither the answer nor its timing reveals
+  // whether it exists.
   const proven = secret === undefined || tenants.verifySecret(client ?? undefined, secret)
   if (client === undefined || client === null || client.disabledAt !== null || !proven) {
     throw new OAuthError('invalid_client', 'client authentication failed')
@@ -55,7 +56,10 @@ export function requireSecret<C extends TokenClient>({ client, authenticated }: 
   return client
 }
 
-/** Which client the request speaks of and whether it brings a secret; for limits alone, nothing of it is proved. */
+/**
+ * Which client the request speaks of and whether it brings a secret; This is for limits only, because none of it is
+ * proved.
+ */
 export function findClaim(request: OauthRequest): { clientId: string; secretSent: boolean } | undefined {
   try {
     const { clientId, secret } = readCredentials(request)

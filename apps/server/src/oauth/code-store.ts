@@ -2,9 +2,9 @@
  * All SQL over authorization_codes, with everything that redeeming one writes.
  *
  * A redemption is two statements and needs no transaction of its own: the first only reads, and the second deletes the
- * code and writes all that grows out of it. Of any number of redemptions at once one gets the row; the others wait for
- * it, and then find it gone. Within the second statement each step selects from the one before, so locks are taken in
- * the order code, grant, family, as everywhere in this room.
+ * code and writes everything that follows from it. If several redemptions run at once, one gets the row; the others
+ * wait for it and then find it gone. Within the second statement each step selects from the one before, so locks are
+ * taken in the order code, grant, family, as everywhere in this room.
  */
 import type { Sql } from '../db/index.ts'
 import { toNoticeQuery } from '../notices.ts'
@@ -18,7 +18,7 @@ export interface Consent {
   version: string
   text: string
   language?: string
-  /** Of a consent that is carried over from a live grant: that grant's end, which stays. */
+  /** When the grant ends, if the consent was carried over from a live grant. */
   until?: string
 }
 
@@ -102,7 +102,7 @@ export interface Redemption extends PresentedCode {
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
   grantEndsAt: string
-  /** The consent of the grant goes on: so does the time since which it was given. */
+  /** The consent of the grant continues, and so does the time at which it was given. */
   carriesConsent: boolean
   accessHash: Buffer
   /** Null when there is no refresh token. */
@@ -110,7 +110,11 @@ export interface Redemption extends PresentedCode {
   refreshHash: Buffer | null
 }
 
-/** Spends a code: grant, family and first tokens. The grant's id, or undefined when the code is gone. */
+/**
+ * Spends a code: writes the grant, the family and the first tokens. Returns the grant's id, or undefined when the code
+ * is gone. A consent that is carried over needs a live grant: if the grant has ended since, the code is spent and gives
+ * nothing.
+ */
 export async function redeemCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
   const redeemed = await sql.maybeRow<{ grantId: string }>(
     `with spent as (
@@ -128,6 +132,7 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
          set scopes = excluded.scopes, consent = excluded.consent,
              granted_at = case when $10::boolean then grants.granted_at else excluded.granted_at end,
              expires_at = excluded.expires_at, revoked_at = null, lapse_seen = false
+         where not $10::boolean or (grants.revoked_at is null and grants.expires_at > $8::timestamptz)
        returning user_key, tenant_key, id
      ),
      noted as (${toNoticeQuery('granted')}),
@@ -136,7 +141,8 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
                                    refresh_handle_hash, refresh_hash, created_at, expires_at)
        select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
               $6::bytea, $7::bytea, $8::timestamptz,
-              case when $7::bytea is null then $8::timestamptz + make_interval(secs => ${accessTokenSeconds})
+              case when $7::bytea is null
+                then least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), $9::timestamptz)
                 else $9::timestamptz end
        from spent, granted
        returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes
@@ -145,7 +151,7 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
        insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
                                   scopes, issued_at, expires_at)
        select user_key, $5::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes, $8::timestamptz,
-              $8::timestamptz + make_interval(secs => ${accessTokenSeconds})
+              least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), $9::timestamptz)
        from family
      )
      select id as "grantId" from granted`,

@@ -1,4 +1,4 @@
-/** All SQL over grants, the end of everything that belongs to a user, and what is swept of this room's tables. */
+/** All SQL over grants, the end of everything that belongs to a user, and the sweep of this room's tables. */
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { PlatformScope } from '../tenants/index.ts'
@@ -73,7 +73,9 @@ export async function revokeGrants(tx: Sql, userKey: string): Promise<Pick<Grant
   return ended
 }
 
-/** Users of whom a grant ended before then, which `markLapseSeen` has not seen: an index has those alone. */
+/**
+ * Users with a grant that ended before then and that `markLapseSeen` has not seen. A partial index holds only those.
+ */
 export async function listLapsed(sql: Sql, before: string, limit: number): Promise<Owner[]> {
   return sql.rows<Owner>(
     `select distinct tenant_key as "tenantKey", tenant_id as "tenantId", user_key as "userKey", user_id as "userId"
@@ -85,7 +87,7 @@ export async function listLapsed(sql: Sql, before: string, limit: number): Promi
   )
 }
 
-/** True when all of the user's grants ended before then. A new consent sets the mark back. */
+/** True when all of the user's grants ended before then. A new consent clears the mark. */
 export async function markLapseSeen(tx: Sql, userKey: string, before: string): Promise<boolean> {
   const marked = await tx.execute(
     `update grants set lapse_seen = true
@@ -108,9 +110,9 @@ export async function deleteUser(tx: Sql, userKey: string): Promise<void> {
 }
 
 /**
- * Rows that no answer depends on any more, at most `batchSize` of each table. Not in one transaction, which would keep the
- * locks of one table while it waits for those of the next. A lock that skips what others hold would need one shard, and
- * these rows are on all of them.
+ * Rows that no answer depends on anymore, at most `batchSize` of each table. Not in one transaction, which would keep
+ * the locks of one table while it waits for those of the next. A lock that skips what others hold would need one shard,
+ * and these rows are on all of them.
  */
 export async function deleteExpired(sql: Sql, batchSize: number): Promise<number> {
   let deleted = 0

@@ -34,7 +34,7 @@ describe('grants', async () => {
       assert.deepEqual(await liveGrants(user), [{ grant_id: first.grant_id, scopes: ['assets:read'] }])
     })
 
-    it('leaves the older family its own scopes and its own end', async () => {
+    it('leaves the older token family its own scopes and expiry', async () => {
       const first = await signIn({ user: 'older', scope: 'assets:read offline_access' })
       await moveClock(1_000)
       await signIn({ user: 'older' })
@@ -45,7 +45,7 @@ describe('grants', async () => {
   })
 
   describe('ending a grant', () => {
-    it('ends every family and outstanding code of it, at once', async () => {
+    it('immediately ends all of its families and outstanding codes', async () => {
       const user = await userNamed('leaver')
       const first = await signIn({ user: 'leaver' })
       const second = await signIn({ user: 'leaver' })
@@ -63,7 +63,7 @@ describe('grants', async () => {
       assert.equal(await oauth.revokeGrant(user, grantId), false)
     })
 
-    it('is in the audit log with its client and the one who ended it, and so is every replay of a token', async () => {
+    it('is in the audit log with its client and who ended it, and so is every replay of a token', async () => {
       const user = await userNamed('audited')
       const listEntries = (): Promise<object[]> =>
         db.rows(
@@ -106,6 +106,32 @@ describe('grants', async () => {
       await assert.rejects(refresh(before.refresh_token), { code: 'invalid_grant' })
     })
 
+    it('also ends a consent carried over from it: a repair that finishes later does not bring it back', async () => {
+      const user = await userNamed('repairing')
+      const first = await signIn({ user: 'repairing' })
+      const [grant] = await oauth.listGrants(user)
+      const carried = () => authorize({ user: 'repairing', carriedUntil: grant?.expiresAt ?? '' })
+      const redeem = ({ code }: { code: string }) =>
+        exchange({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo })
+      assert.equal((await redeem(await carried())).grant_id, first.grant_id)
+      await oauth.revokeGrant(user, first.grant_id ?? '')
+      await assert.rejects(redeem(await carried()), { code: 'invalid_grant' })
+      assert.deepEqual(await liveGrants(user), [])
+    })
+
+    it('ends the access that was given for its remaining time', async () => {
+      const user = await userNamed('late')
+      await signIn({ user: 'late' })
+      await moveClock(31_536_000 - 100)
+      const [grant] = await oauth.listGrants(user)
+      const { code } = await authorize({ user: 'late', carriedUntil: grant?.expiresAt ?? '' })
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
+      const { access_token, expires_in } = await exchange(fields)
+      assert.equal(expires_in, 100)
+      await moveClock(100)
+      await assert.rejects(bearer(access_token), { code: 'invalid_token' })
+    })
+
     it("does not reach another user's grant", async () => {
       const victim = await signIn({ user: 'victim' })
       const attacker = await userNamed('attacker')
@@ -114,7 +140,7 @@ describe('grants', async () => {
     })
   })
 
-  describe('the end of a grant meets', () => {
+  describe('when a grant ends', () => {
     const isWaiting = async (): Promise<true | undefined> =>
       (await db.maybeRow(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`,
@@ -127,7 +153,7 @@ describe('grants', async () => {
         [userKey, tx.now()],
       )
 
-    it('a refresh that has read its family already: it gives nothing', async () => {
+    it('a refresh that has already read its family gives no tokens', async () => {
       const { userKey } = await userNamed('refreshing')
       const first = await signIn({ user: 'refreshing' })
       const refreshing = await db.transaction(async (tx) => {
@@ -144,7 +170,7 @@ describe('grants', async () => {
       assert.equal(tokens.length, 1, 'the one of the sign-in')
     })
 
-    it('a redemption that has read its code already: it gives nothing', async () => {
+    it('a redemption that has already read its code gives no tokens', async () => {
       const { userKey } = await userNamed('redeeming')
       const { code } = await authorize({ user: 'redeeming' })
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
@@ -166,7 +192,7 @@ describe('grants', async () => {
     const countNotices = async (userKey: string): Promise<number> =>
       (await db.rows('select 1 from user_notices where user_key = $1', [userKey])).length
 
-    it('is left by a consent and by its end, and by nothing else', async () => {
+    it('is left only by a consent and by its end', async () => {
       const user = await userNamed('noted')
       await authorize({ user: 'noted' })
       assert.equal(await countNotices(user.userKey), 0)
@@ -204,7 +230,7 @@ describe('grants', async () => {
     const count = async (table: string): Promise<string> =>
       (await db.row<{ count: string }>(`select count(*) from ${table}`)).count
 
-    it('deletes what is past its use, keeps what still answers for something, and then has nothing to do', async () => {
+    it('deletes expired rows, keeps those that are still needed, and then has nothing to do', async () => {
       await moveClock(2 * 31_536_000)
       while ((await db.transaction(oauth.sweep)) > 0);
       for (const table of ['authorization_codes', 'access_tokens', 'client_tokens', 'token_families']) {
@@ -228,7 +254,7 @@ describe('grants', async () => {
       assert.ok(Number(await count('grants')) > 0, 'a grant is the record of a consent and stays')
     })
 
-    it('keeps a revoked family for thirty days, for the operator to see why', async () => {
+    it('keeps a revoked family for thirty days, so that the operator can see why', async () => {
       const { code } = await authorize({ user: 'replayed' })
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
       await exchange(fields)

@@ -1,5 +1,5 @@
 /**
- * Front door of the authorization server: codes, tokens, grants, and who a bearer of a token is.
+ * Front door of the authorization server: codes, tokens, grants, and the bearers of tokens.
  *
  * One *grant* for each user and client says what the user last agreed to, for a year. Each redeemed code starts a *token
  * family*, which keeps the scopes and the end of its own consent: a later consent neither widens nor prolongs nor
@@ -40,7 +40,7 @@ import { token } from './tokens/token.ts'
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './protocol.ts'
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './protocol.ts'
-export { callerCte, clientCallerCte } from './caller-store.ts'
+export { callerCte, clientCallerCte, type Allowance } from './caller-store.ts'
 export { findBearer, readBearer, type AccessToken } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
@@ -84,6 +84,8 @@ export interface TokenCaller {
   userKey: string | null
   userId: string | null
   grantId: string | null
+  /** Set for a user's token that `authenticate` has checked. */
+  familyId?: string | null
   scopes: ReadonlySet<string>
   expiresAt: string
 }
@@ -117,13 +119,17 @@ export function createOauth(deps: OauthDeps) {
 
   async function authenticate(authorization: string | undefined): Promise<TokenCaller> {
     const bearer = findBearer(authorization)
-    if (bearer === undefined) throw new Refusal('invalid_token', 'This request needs an access token.')
+    if (bearer === undefined)
+      throw new Refusal(
+        'invalid_token',
+        'This request needs an access token in the header Authorization: Bearer <access token>.',
+      )
     const presented = readAccessToken(bearer)
     const found = presented && (await callers.findToken(db, presented))
     if (found === undefined) throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
-    const { tenantKey, tenantId, clientId, userId, grantId, scopes, expiresAt } = found
+    const { tenantKey, tenantId, clientId, userId, grantId, familyId, scopes, expiresAt } = found
     const userKey = presented?.kind === 'user' ? presented.userKey : null
-    return { tenantKey, tenantId, clientId, userKey, userId, grantId, scopes: new Set(scopes), expiresAt }
+    return { tenantKey, tenantId, clientId, userKey, userId, grantId, familyId, scopes: new Set(scopes), expiresAt }
   }
 
   return {
@@ -136,10 +142,12 @@ export function createOauth(deps: OauthDeps) {
     issueCode,
     token: (request: OauthRequest) => token(tokenDeps, request),
     authenticate,
+    /** For an answer that takes long: whether what it was allowed by still holds. */
+    isAllowed: (allowance: callers.Allowance): Promise<boolean> => callers.isAllowed(db, allowance),
     revoke: (request: OauthRequest) => revoke({ db, tenants, issuer }, request),
     introspect: (request: OauthRequest) => introspect({ db, tenants, issuer }, request),
     metadata: () => toMetadata(issuer, widgetUrl),
-    /** The user goes: every code, token and grant of theirs with them. */
+    /** The user is deleted: ends every code, token and grant of the user. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
     listGrants: (user: Owner) => grants.listGrants(db, user.userKey),
@@ -147,12 +155,12 @@ export function createOauth(deps: OauthDeps) {
     revokeGrant: (user: Owner, grantId: string): Promise<boolean> => revokeGrant(deps, user, grantId),
     /** Ends every grant of the user; how many there were. */
     endGrants: (user: Owner): Promise<number> => endGrants(db, user),
-    /** Upkeep: users of whom a grant ended before then, until `markLapseSeen` is called for them. */
+    /** Upkeep: users with a grant that ended before then, until `markLapseSeen` is called for them. */
     listLapsed: (before: string, limit: number): Promise<Owner[]> => grants.listLapsed(db, before, limit),
     /** True when all of the user's grants ended before then. */
     markLapseSeen: (tx: Sql, user: Owner, before: string): Promise<boolean> =>
       grants.markLapseSeen(tx, user.userKey, before),
-    /** Deletes what is past its use, in batches; returns how many rows, so that the caller goes on until it is none. */
+    /** Deletes expired rows in batches. Returns how many, so that the caller repeats it until there are none. */
     sweep: (): Promise<number> => grants.deleteExpired(db, sweepBatchSize),
   }
 }

@@ -1,4 +1,4 @@
-/** What the authorization server says of itself: RFC 8414 §2, and RFC 9207 §3 for the issuer in authorization answers. */
+/** The metadata of the authorization server: RFC 8414 §2, and RFC 9207 §3 for the issuer in authorization answers. */
 import { enterpriseScopes, platformScopes } from '../tenants/index.ts'
 
 /** `issuer` is `{auth_url}` to the letter: clients compare it as text with the `iss` they are sent. */

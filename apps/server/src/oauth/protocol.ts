@@ -68,7 +68,7 @@ export type OAuthErrorCode =
 /** Where the client listens. Only ever a registered URI: see parseAuthorizationRequest. */
 export interface ReturnAddress {
   redirectUri: string
-  /** As the client sent it; undefined when it sent none or several. */
+  /** The client's `state`, unchanged; undefined when it sent none or several. */
   state: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** How many round trips to PostgreSQL each request costs, counted and not timed. */
+/** How many round trips to PostgreSQL each request costs. The tests count them instead of measuring time. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { OauthRequest } from './index.ts'
@@ -27,7 +27,7 @@ describe('statements', async () => {
     assert.equal(await count(() => oauth.token(request({ ...byCode, code, code_verifier: verifier, ...demo }))), 2)
   })
 
-  it('an exchange of a code from a session takes two, in a transaction with what the session made', async () => {
+  it('an exchange of a code from a session takes two, in one transaction with settling the session', async () => {
     const { code } = await authorize({ sessionId: 'session-1' })
     await count(() => oauth.token(request({ ...byCode, code, ...demo })))
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe('statements', async () => {
     )
   })
 
-  it('a replayed code takes five: look, and a transaction that ends its family and records it', async () => {
+  it('a replayed code takes five: a lookup, and a transaction that ends its family and records it', async () => {
     const { code } = await authorize()
     await oauth.token(request({ ...byCode, code, ...demo }))
     const again = () => oauth.token(request({ ...byCode, code, ...demo }))

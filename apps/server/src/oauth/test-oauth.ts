@@ -29,6 +29,8 @@ export interface AuthorizationChoices {
   method?: 'S256' | 'plain'
   redirectUri?: string
   sessionId?: string
+  /** The consent is carried over from a grant that ends then. */
+  carriedUntil?: string
 }
 
 type TestOwner = Pick<TestContext, 'after'>
@@ -46,7 +48,7 @@ export interface TestOauth {
   signIn: (choices?: AuthorizationChoices) => Promise<TokenResponse & { refresh_token: string }>
   exchange: (fields: Record<string, string>) => Promise<TokenResponse>
   addClient: (registration?: Partial<ClientRegistration>) => Promise<{ client: Client; secret: string }>
-  /** Of every node. It stands still otherwise: lifetimes of seconds do not end because the machine is busy. */
+  /** Moves the clock of every node. Otherwise it stands still, so that short lifetimes do not end on a busy machine. */
   moveClock: (seconds: number) => Promise<void>
   /** The same database, seen by another process that has its own pool. */
   secondNode: (keys?: typeof testKeys) => Promise<Oauth>
@@ -99,7 +101,8 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
     const externalUserId = choices.user ?? 'ann'
     const { tenantKey, tenantId } = request.client
     const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId })
-    const consent = { version: '1', text: 'Read holdings and transactions' }
+    const { carriedUntil: until } = choices
+    const consent = { version: '1', text: 'Read holdings and transactions', ...(until === undefined ? {} : { until }) }
     const code = await oauth.issueCode({ ...request, owner, sessionId: choices.sessionId ?? null, consent })
     return { code, verifier, challenge, owner }
   }

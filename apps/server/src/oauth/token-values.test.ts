@@ -33,7 +33,7 @@ describe('a code verifier', () => {
     assert.ok(!verifiesChallenge(verifier, challenge, 'plain'))
   })
 
-  it('does not match when one character differs, is missing or is too many', () => {
+  it('does not match with one character changed, missing or added', () => {
     for (const wrong of [`x${verifier.slice(1)}`, verifier.slice(1), `${verifier}=`, '']) {
       assert.ok(!verifiesChallenge(wrong, challenge, 'S256'), wrong)
     }
@@ -43,7 +43,7 @@ describe('a code verifier', () => {
 const keys = ['1', '-1', '-9223372036854775808', '9223372036854775807', '4611686018427387905']
 
 describe('tokens', () => {
-  it('of a user name the user, whose key is any 64-bit number', () => {
+  it('of a user contain the user’s key, which is any 64-bit number', () => {
     for (const userKey of keys) {
       const access = newUserToken(userKey, randomBytes)
       assert.deepEqual(readAccessToken(access), { kind: 'user', userKey, tokenHash: sha256(access) })
@@ -54,19 +54,19 @@ describe('tokens', () => {
     }
   })
 
-  it('of a client carry the hash alone', () => {
+  it('of a client contain only the hash', () => {
     const own = newClientToken(randomBytes)
     assert.deepEqual(readAccessToken(own), { kind: 'client', tokenHash: sha256(own) })
   })
 
-  it('of the kinds differ in shape, so that no hint is needed', () => {
+  it('of each kind have their own format, so that no type hint is needed', () => {
     const [access, refresh] = [newUserToken('7', randomBytes), newRefreshToken('7', randomBytes)]
     assert.equal(readRefreshToken(access), undefined)
     assert.equal(readRefreshToken(newClientToken(randomBytes)), undefined)
     assert.equal(readAccessToken(refresh), undefined)
   })
 
-  it('of another shape are neither', () => {
+  it('of any other format are neither', () => {
     for (const size of [43, 54, 75]) {
       const right = 'A'.repeat(size)
       assert.ok(readAccessToken(right) !== undefined || readRefreshToken(right) !== undefined)
@@ -77,7 +77,7 @@ describe('tokens', () => {
     }
   })
 
-  it('have one spelling: the bits to spare in the last character are not another token', () => {
+  it('have one spelling: changing the spare bits of the last character does not make another token', () => {
     for (const token of [
       newClientToken(randomBytes),
       newUserToken('7', randomBytes),
@@ -115,12 +115,12 @@ describe('a derived pair', () => {
     assert.deepEqual([next.userKey, next.handle], [spent.userKey, spent.handle])
     const access = readAccessToken(pair.accessToken)
     assert.equal(access?.kind === 'user' && access.userKey, spent.userKey)
-    // After the key, which is the first 8 bytes of both.
+    // Both begin with the key, which takes 8 bytes.
     assert.notEqual(pair.refreshToken.slice(32), spent.text.slice(32))
     assert.ok(!pair.refreshToken.includes(pair.accessToken.slice(11, 31)))
   })
 
-  it('is another for another key, token or nonce', () => {
+  it('differs for another key, token or nonce', () => {
     const others = [
       derivePair(createSecretKey(Buffer.alloc(32, 2)), spent, nonce),
       derivePair(key, read(pair.refreshToken), nonce),

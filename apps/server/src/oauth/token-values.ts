@@ -1,5 +1,6 @@
 /**
- * Codes and tokens as text: how they are made, what is kept of them (SHA-256, nothing else), and what can be read off.
+ * Codes and tokens as text: how they are made, what is stored of them (only their SHA-256), and what their text
+ * reveals.
  *
  *   code, access token     user key (8 bytes) ‖ 32 random bytes                               54 characters
  *   refresh token          user key (8 bytes) ‖ handle (16 bytes) ‖ 32 bytes of its own       75 characters
@@ -8,9 +9,9 @@
  * The user key tells which rows to look at, so that every look-up names the one column that rows are distributed by. It
  * is random and opaque to clients, and proves nothing: only the hash of the whole text does.
  *
- * All refresh tokens of a family share the *handle*. Who shows the handle has held a token of that family; when the rest
- * is not the present token's, it is a spent one. So a replay is recognised for as long as the family lives, and a family
- * that is refreshed every fifteen minutes for a year is one row instead of 35,000.
+ * All refresh tokens of a family share the *handle*. A caller that shows the handle has held a token of that family; if
+ * the rest is not that of the present token, the token is a spent one. So a replay is recognised for as long as the
+ * family lives, and a family that is refreshed every fifteen minutes for a year is one row instead of 35,000.
  *
  * The second and later pairs are derived (HMAC) from a server key, the spent token and a stored nonce. An honest retry
  * can then be given the same pair again although no token is stored, and the database alone makes no token.
@@ -58,7 +59,7 @@ export function findBearer(authorization: string | undefined): string | undefine
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** What an access token's text tells before the database is asked. */
+/** What the text of an access token reveals before the database is asked. */
 export type AccessToken = { kind: 'user'; userKey: string; tokenHash: Buffer } | { kind: 'client'; tokenHash: Buffer }
 
 /** Undefined when the text cannot be an access token. */
@@ -74,7 +75,7 @@ export function readBearer(authorization: string | undefined): AccessToken | und
   return bearer === undefined ? undefined : readAccessToken(bearer)
 }
 
-/** An authorization code or a user's access token; undefined when the text has not the shape of one. */
+/** An authorization code or a user's access token; undefined when the text does not have the shape of one. */
 export function readUserToken(text: string): { userKey: string; tokenHash: Buffer } | undefined {
   const bytes = decode(text, userTokenBytes)
   return bytes && { userKey: userKeyOf(bytes), tokenHash: sha256(text) }
@@ -88,7 +89,7 @@ export interface RefreshToken {
   handleHash: Buffer
 }
 
-/** Undefined when the text has not the shape of a refresh token. */
+/** Undefined when the text does not have the shape of a refresh token. */
 export function readRefreshToken(text: string): RefreshToken | undefined {
   const bytes = decode(text, refreshTokenBytes)
   if (bytes === undefined) return undefined

@@ -19,13 +19,13 @@ export async function readFleet(sql: Sql, { silentAfterMs }: { silentAfterMs: nu
   ])
   return {
     workersAlive: workers.filter(({ silent_seconds: silent }) => silent * 1_000 < silentAfterMs).length,
-    queueJobs: queue.flatMap(({ task: job, running, due, waiting }): Figure[] => [
-      { labels: { job, state: 'running' }, value: running },
-      { labels: { job, state: 'due' }, value: due },
-      { labels: { job, state: 'later' }, value: waiting - due },
+    queueJobs: queue.flatMap(({ task: kind, running, due, waiting }): Figure[] => [
+      { labels: { kind, state: 'running' }, value: running },
+      { labels: { kind, state: 'due' }, value: due },
+      { labels: { kind, state: 'later' }, value: waiting - due },
     ]),
     queueOldest: oldest.map(({ priority, seconds }) => ({ labels: { priority }, value: seconds })),
-    queueFailing: queue.map(({ task: job, failing }) => ({ labels: { job }, value: failing })),
+    queueFailing: queue.map(({ task: kind, failing }) => ({ labels: { kind }, value: failing })),
     connections: sumBy(connections, ({ provider, status, cause }) => ({ provider, status, cause: cause ?? 'none' })),
     proofGrades: sumBy(
       connections.filter(({ status }) => status !== 'removed'),

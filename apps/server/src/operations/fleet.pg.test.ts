@@ -28,7 +28,7 @@ async function insertConnections(db: Database, rows: readonly GivenConnection[])
   }
 }
 
-/** Such as { 'kraken active none': 2 }. */
+/** Returns values such as { 'kraken active none': 2 }. */
 function toRecord(figures: readonly Figure[]): Record<string, number> {
   return Object.fromEntries(figures.map(({ labels = {}, value }) => [Object.values(labels).join(' '), value]))
 }

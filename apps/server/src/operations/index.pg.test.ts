@@ -106,7 +106,7 @@ it('the doctor names mistakes in the settings and a program that npm left out', 
   assert.equal((await examineNative({ nodeVersion: '22.1.0', readPostgresVersion: undefined })).well, false)
 })
 
-it('the doctor reports only the missing worker of an otherwise sound installation', async (t) => {
+it('the doctor reports only the missing worker of an otherwise healthy installation', async (t) => {
   const { db } = await testDatabase(t)
   const findings = await examine({ db, keyring, now: Date.now })
   assert.deepEqual(
@@ -117,7 +117,7 @@ it('the doctor reports only the missing worker of an otherwise sound installatio
 
 it('the doctor names credentials that do not open, a wrong clock, and an unreachable database', async (t) => {
   const { db, connection } = await testDatabase(t)
-  // A header that names a key outside the ring; the rest does not matter.
+  // This header names a key outside the ring; the rest does not matter.
   const header = Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')
   await insertConnections(db, [{ providerId: 'kraken', status: 'active', sealed: `${header}.a.b.c.d` }])
   const ill = (await examine({ db, keyring, now: () => Date.now() - 60_000 })).filter(({ well }) => !well)
@@ -133,7 +133,7 @@ it('the doctor names credentials that do not open, a wrong clock, and an unreach
   assert.deepEqual([finding?.check, finding?.well], ['PostgreSQL', false])
 })
 
-it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and names whose webhook it is', async (t) => {
+it('the doctor also opens the secrets of webhooks and the codes of sign-ins, and names the tenant of a webhook', async (t) => {
   const { db } = await testDatabase(t)
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()

@@ -4,7 +4,7 @@ import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
 import { checkMigrations, isDatabaseAway, type Database, type HostState } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { SealReport } from '../sealing.ts'
-import type { Mode } from '../setting-values.ts'
+import type { Mode } from '../config/setting-values.ts'
 import { checkSecrets } from '../webhooks/index.ts'
 import * as store from './store.ts'
 
@@ -38,7 +38,7 @@ export async function readStatus(db: Database): Promise<Status> {
 export interface Finding {
   check: string
   well: boolean
-  /** Well enough, for now. */
+  /** A finding that is acceptable for now. */
   warns?: true
   found: string
   fix?: string
@@ -169,7 +169,7 @@ export function examineProduction({ mode, urls, database, mail, metricsToken }: 
 }
 
 export interface NativeDeps {
-  /** Of Node, such as 24.21.0. */
+  /** Node's version, such as 24.21.0. */
   nodeVersion: string
   /** Runs the embedded PostgreSQL's program. Undefined when DATABASE_URL is set. */
   readPostgresVersion: (() => Promise<number>) | undefined

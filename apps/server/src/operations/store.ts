@@ -57,9 +57,9 @@ export async function listProofGrades(sql: Sql): Promise<ProofsRow[]> {
 
 export interface SlowRow {
   provider_id: string
-  /** Connections that wait: for their first read to end, or for one that is due. */
+  /** Connections that wait for their first read to end, or for a read that is due. */
   waiting: number
-  /** How long the longest of them has. */
+  /** How long the longest of them has waited. */
   waiting_seconds: number
 }
 

@@ -82,7 +82,11 @@ interface FeedRange extends Range {
   removedAfter: FeedPlace
 }
 
-/** Changed and removed transactions in a range, as (seq, sub, id, connection_key), in order; a removed one has no key. */
+/**
+ * Changed and removed transactions in a range, in order, as (seq, sub, id, connection_key, updated_at, document). A removed
+ * one has no key and nothing after it. The rows come with their texts: to look for each by its id afterwards would fetch
+ * every row twice.
+ */
 function changes(binder: Binder<FeedRange>): string {
   const { bind } = binder
   const seq = `${bind(({ after }) => after.seq)}::bigint`
@@ -92,25 +96,28 @@ function changes(binder: Binder<FeedRange>): string {
   const ofConnection = `t.user_key = $1::bigint and t.connection_key = s.connection_key`
   const gone = removals(({ removedAfter, upToSeq }: FeedRange) => ({ after: removedAfter, upToSeq }), binder)
   return `select * from (
-      select t.change_seq as seq, 0::bigint as sub, t.id, s.connection_key from shown s, lateral (
-        select t.change_seq, t.id from transactions t
+      select t.change_seq as seq, 0::bigint as sub, t.id, s.connection_key, t.updated_at, t.document from shown s, lateral (
+        select t.change_seq, t.id, t.updated_at, t.document from transactions t
         where ${ofConnection} and t.change_seq > greatest(s.shown_seq, ${seq}) and t.change_seq <= ${end}
         order by t.change_seq limit ${rows}) t
       union all
-      select s.shown_seq, t.change_seq, t.id, s.connection_key from shown s, lateral (
-        select t.change_seq, t.id from transactions t
+      select s.shown_seq, t.change_seq, t.id, s.connection_key, t.updated_at, t.document from shown s, lateral (
+        select t.change_seq, t.id, t.updated_at, t.document from transactions t
         where ${ofConnection} and t.change_seq < s.shown_seq
           and t.change_seq > case when s.shown_seq = ${seq} then ${sub} else 0 end
         order by t.change_seq limit ${rows}) t
       where s.shown_seq between ${seq} and ${end}
       union all
-      select r.seq, r.sub, r.id, null from (${gone}) r
+      select r.seq, r.sub, r.id, null, null, null from (${gone}) r
     ) c order by c.seq, c.sub limit ${rows}`
 }
 
 export interface ChangesRequest {
   after: FeedPlace
-  /** Removals up to here are of rows that this reader has never seen. Undefined on the first page: all of them are. */
+  /**
+   * Removals up to here are of rows that this reader has never seen. Undefined on the first page, where that is true of
+   * all of them.
+   */
   removedAfterSeq: string | undefined
   limit: number
 }
@@ -139,12 +146,10 @@ const changesStatement = ((): PageStatement<FeedRange> => {
       (array_agg(t.seq))[${last}] as last_seq, (array_agg(t.sub))[${last}] as last_sub,
       (select u.change_seq from user_changes u where u.user_key = $1::bigint) as newest_seq
     from (
-      select p.seq, p.sub, case when p.connection_key is null then '{"op":"remove",' || ${removedItem('p.id', 'p.seq')}
+      select t.seq, t.sub, case when t.connection_key is null then '{"op":"remove",' || ${removedItem('t.id', 't.seq')}
         else '{"op":"upsert","transaction":' || ${itemText} || '}' end as item
-      from (${rows}) p
-      left join transactions t on t.user_key = $1::bigint and t.id = p.id
-      left join shown s on s.connection_key = p.connection_key
-      order by p.seq, p.sub) t`
+      from (${rows}) t left join shown s on s.connection_key = t.connection_key
+      order by t.seq, t.sub) t`
   const text = readingText({ scope: 'transactions:read', columns: headColumns.v2, result })
   return { text, toValues: binder.toValues }
 })()
@@ -185,12 +190,10 @@ interface UserChangeRow {
 
 const userChangesStatement = ((): PageStatement<FeedRange> => {
   const binder = createBinder<FeedRange>(1)
-  const result = `select p.seq, p.sub, 'txn_' || encode(uuid_send(p.id), 'hex') as id, s.id as connection_id, s.provider_id,
-      greatest(t.updated_at, s.shown_at) as updated_at, t.document, ${timeOf('p.seq')}::timestamptz(3) as removed_at
-    from (${changes(binder)}) p
-    left join transactions t on t.user_key = $1::bigint and t.id = p.id
-    left join shown s on s.connection_key = p.connection_key
-    order by p.seq, p.sub`
+  const result = `select t.seq, t.sub, 'txn_' || encode(uuid_send(t.id), 'hex') as id, s.id as connection_id, s.provider_id,
+      greatest(t.updated_at, s.shown_at) as updated_at, t.document, ${timeOf('t.seq')}::timestamptz(3) as removed_at
+    from (${changes(binder)}) t left join shown s on s.connection_key = t.connection_key
+    order by t.seq, t.sub`
   return { text: knownUserText({ result }), toValues: binder.toValues }
 })()
 

@@ -1,6 +1,6 @@
 /**
  * A copy that is kept through the feed equals the list whenever no commit is running, however commits overlapped. The
- * commits here are made of the stores that make them in the service, held open between taking their numbers and writing.
+ * commits here use the service's own stores, and are held open between taking their numbers and writing.
  */
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
@@ -39,7 +39,7 @@ type Command =
   | { do: 'finish'; slot: number }
   | { do: 'poll'; limit: number; pages: number }
 
-/** Three connections are shown from the start, three are made in a session. */
+/** Three connections are shown from the start; three are created in a session. */
 const connections = [1, 2, 3, 4, 5, 6]
 const slots = [0, 1, 2]
 
@@ -166,7 +166,7 @@ interface Running {
   done: Promise<void>
 }
 
-/** Begins the step in a transaction of its own, and returns when it has its numbers or waits for another's lock. */
+/** Begins the step in its own transaction, and returns when it has its numbers or waits for another's lock. */
 async function start(world: World, step: Step): Promise<Running> {
   const gate = Promise.withResolvers<void>()
   let pid: number | undefined
@@ -356,15 +356,15 @@ describe('a copy that is kept through the feed', async () => {
   })
 
   describe('would miss changes if numbers were taken without the lock', () => {
-    // The counter moves in a transaction of its own, as a sequence's would.
+    // The counter moves in its own transaction, as a sequence would.
     const unlocked: Take = (_, userKey, count) => takeChangeNumbers(db, userKey, count)
 
-    it('and the overtaking commit shows it', async () => {
+    it('as an overtaking commit shows', async () => {
       await play(await openWorld(db, takeChangeNumbers), overtaking)
       await assert.rejects(play(await openWorld(db, unlocked), overtaking), assert.AssertionError)
     })
 
-    it('and so do random commits', async () => {
+    it('as random commits show', async () => {
       const property = fc.asyncProperty(commands, async (given) => play(await openWorld(db, unlocked), given))
       const { failed } = await fc.check(property, { numRuns: 200, endOnFailure: true })
       assert.ok(failed)
@@ -395,7 +395,7 @@ describe('the feed', async () => {
     assert.deepEqual(copy.after, after)
   })
 
-  it('has a transaction that changed several times once, in its present state', async () => {
+  it('lists a transaction that changed several times once, in its current state', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 1, ...never, inserts: 1 })
     for (let turn = 0; turn < 3; turn += 1) await run(world, { op: 'write', connection: 1, ...never, updates: 1 })
@@ -425,7 +425,7 @@ describe('the feed', async () => {
     assert.equal(old.rows.size, 0)
   })
 
-  it('has the rows of a connection from the moment it is shown, all at once', async () => {
+  it('lists all rows of a connection together from the moment it is shown', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 4, ...never, inserts: 5 })
     const copy = new Copy()
@@ -443,7 +443,7 @@ describe('the feed', async () => {
     assert.deepEqual(new Set(changes.map(({ position }) => position.seq)), new Set([seq]))
   })
 
-  it('is read in one statement, also when nothing has changed', async () => {
+  it('is read in one statement, even when nothing has changed', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 1, ...never, inserts: 2 })
     let statements = 0

@@ -6,7 +6,7 @@ import { listValues, type ValueRequest } from './history-store.ts'
 import { addConnection, addUser, toId, type TestConnection, type TestUser } from './test-portfolio.ts'
 
 const [first, second, third] = ['2026-01-01', '2026-01-02', '2026-01-03'] as const
-/** What each asset cost at the end of these days. */
+/** The price of each asset at the end of these days. */
 const closes: Record<string, Record<string, string>> = {
   btc: { [first]: '10', [second]: '20', [third]: '30' },
   eth: { [third]: '0.000000000000000001' },
@@ -33,7 +33,7 @@ async function open(t: TestContext): Promise<World> {
   )
   for (const [assetId, prices] of Object.entries(closes)) {
     for (const [day, price] of Object.entries(prices)) {
-      // The price of a day is its first.
+      // The price of a day is its first one.
       await db.execute(
         `insert into daily_prices (asset_id, day, price_in_usd, source, method, known_at)
          values ($1, $2::date + 1, $3, 'a test', 'market_chart', $4)`,
@@ -87,7 +87,7 @@ async function open(t: TestContext): Promise<World> {
 }
 
 describe('values day by day', () => {
-  it('are the present balances at the price of each day’s end while nothing moved', async (t) => {
+  it('are the current balances at each day’s closing price while nothing moved', async (t) => {
     const { list, hold } = await open(t)
     await hold('btc', '2')
     assert.deepEqual(await list(), [
@@ -97,7 +97,7 @@ describe('values day by day', () => {
     ])
   })
 
-  it('value today at the present price, and a dollar at a dollar on every day', async (t) => {
+  it('use the current price for today, and one dollar for a dollar on every day', async (t) => {
     const { db, list, hold } = await open(t)
     await hold('btc', '2')
     await hold('fiat:usd', '0.5')
@@ -149,7 +149,7 @@ describe('values day by day', () => {
     assert.equal((await list())[1]?.[3], 'coverage')
   })
 
-  it('are what was observed where it was, which does not disturb the days before', async (t) => {
+  it('are the observed ones where a day was observed, without affecting the days before', async (t) => {
     const { list, hold, observe } = await open(t)
     await hold('btc', '2')
     await observe(second, '41.5', 1)
@@ -160,7 +160,7 @@ describe('values day by day', () => {
     ])
   })
 
-  it('are observed only where every connection was that was there by then', async (t) => {
+  it('are observed only where every connection that existed by then was observed', async (t) => {
     const { list, hold, observe, connect } = await open(t)
     await connect({ key: 2, addedAt: `${second}T12:00:00.000Z` })
     await connect({ key: 3, sessionId: 'provisional' })
@@ -182,7 +182,7 @@ describe('values day by day', () => {
     )
   })
 
-  it('end where the history has a hole; what was observed before it stays', async (t) => {
+  it('end where the history has a hole; observed days before it stay', async (t) => {
     const { list, hold, observe } = await open(t)
     await hold('btc', '2')
     await observe(first, '7')
@@ -202,7 +202,7 @@ describe('values day by day', () => {
     assert.equal((await list())[0]?.[1], '20')
   })
 
-  it('do not undo what came after the balances were read, on any day; spam is never in the sums', async (t) => {
+  it('do not undo movements after the balances were read, on any day, and never include spam', async (t) => {
     const { db, ann, list, hold, change } = await open(t)
     await hold('btc', '2')
     await db.execute(`update connections set balances_at = '${third}T12:00:00.000Z'`, [])
@@ -214,7 +214,7 @@ describe('values day by day', () => {
          select $1, $2, $3, asset_key, 1, 0, false, 'i', $5, $4 from assets where id = 'btc'`,
         [ann.userKey, time, toId(time + amount).slice(4), amount, spam],
       )
-    // 1 of the 7 came before the reading.
+    // Of the 7, 1 came before the reading.
     await post(`${third}T11:00:00.000Z`, '1')
     await post(`${third}T12:00:00.001Z`, '6')
     await post('2026-01-04T01:00:00.000Z', '9')
@@ -227,7 +227,7 @@ describe('values day by day', () => {
 })
 
 describe('a year of values', () => {
-  it('over 50,000 transactions costs a year of days, not of transactions', async (t) => {
+  it('over 50,000 transactions reads one row per day, not per transaction', async (t) => {
     const { db, ann } = await open(t)
     const assets = 10
     await db.execute(

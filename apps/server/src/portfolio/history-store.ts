@@ -1,6 +1,6 @@
 /**
- * The one statement behind values over time. PostgreSQL does the sums: its numeric is exact, and a long history does not
- * hold up other requests of this process.
+ * The one statement behind values over time. PostgreSQL does the sums: its numeric is exact, and a long history does
+ * not delay other requests of this process.
  *
  * The cost is one grid of the requested days and the assets that have moved since then, however many transactions there
  * are: `daily_changes` has a row for each connection, asset and day. Everything after the last requested day is one sum

@@ -11,7 +11,7 @@ const one = parseDecimal('1')
 const longAgoMs = Date.parse('0001-01-01T00:00:00.000Z')
 
 interface Held extends TestLedger {
-  /** Noon, so many days ago; today is the day of the database's clock. */
+  /** Noon, this many days ago; today is the day of the database's clock. */
   ago(days: number): number
   /** Newest first. */
   listValues(request?: { startTime?: string; endTime?: string }): Promise<string[]>
@@ -42,7 +42,7 @@ async function openHeld(t: Parameters<typeof openLedger>[0]): Promise<Held> {
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-/** Rows that the statements of `work` process, on all levels of their plans. */
+/** The number of rows that the statements of `work` process, on all levels of their plans. */
 async function countExamined(db: Database, work: (sql: Database) => Promise<unknown>): Promise<number> {
   let count = 0
   await work({
@@ -60,7 +60,7 @@ async function countExamined(db: Database, work: (sql: Database) => Promise<unkn
 }
 
 describe('the value of a day', () => {
-  it('is of what was held at its end, whether or not the request includes today', async (t) => {
+  it('is the value of what was held at its end, whether or not the request includes today', async (t) => {
     const { listValues, ago } = await openHeld(t)
     assert.deepEqual((await listValues()).slice(0, 7), ['1', '1', '1', '0.5', '0.5', '0.5', '0'])
     const range = { startTime: toTime(ago(6)), endTime: toTime(ago(3)) }
@@ -96,7 +96,7 @@ describe('the value of a day', () => {
     assert.deepEqual((await listValues()).slice(0, 4), ['1', '1', '1.25', '0.75'])
   })
 
-  it('does not undo what came after the balances were read', async (t) => {
+  it('does not undo movements after the balances were read', async (t) => {
     const { db, listValues, ago, keep, derive } = await openHeld(t)
     await db.execute('update connections set balances_at = $1', [toTime(ago(1))])
     await keep(ledgerRow('L3', 'R3', { amount: '7' }, ago(1) + 1))

@@ -15,6 +15,12 @@ describe('the days of a request', () => {
     assert.deepEqual(chooseDays(range, today), { firstDay: '2026-01-05', lastDay: '2026-01-07' })
   })
 
+  it('do not begin before the first year that PostgreSQL and ISO 8601 write alike', () => {
+    const before = (endTime: string): unknown => chooseDays({ endTime }, today)
+    assert.deepEqual(before('0001-01-15T00:00:00.000Z'), { firstDay: '0001-01-01', lastDay: '0001-01-14' })
+    assert.deepEqual(before('0001-01-01T00:00:00.000Z'), { firstDay: '0001-01-01', lastDay: '0000-12-31' })
+  })
+
   it('are at most 366', () => {
     const at = (startTime: string): unknown => chooseDays({ startTime, endTime: '2026-01-02T00:00:00.000Z' }, today)
     assert.deepEqual(at('2025-01-01T00:00:00.000Z'), { firstDay: '2025-01-01', lastDay: '2026-01-01' })

@@ -27,6 +27,8 @@ export interface HistoryRequest {
 
 const daysDefault = 30
 const daysMax = 366
+/** The year before it is 0000 in ISO 8601, which PostgreSQL does not read. */
+const dayOne: Day = '0001-01-01'
 
 /** Oldest first. Days before the history is complete are included only if they were observed. */
 export async function listDailyValues(
@@ -39,7 +41,7 @@ export async function listDailyValues(
   if (firstDay > lastDay) return []
   // The value at the end of a day depends only on later movements.
   const completeFrom = toDay(request.completeFromMs - 1)
-  const derivedFrom = completeFrom > firstDay ? completeFrom : firstDay
+  const derivedFrom = laterOf(completeFrom, firstDay)
   const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })
   return rows.map(({ day, value_in_usd, observed, unpriced, negative }) => ({
     date: day,
@@ -55,12 +57,16 @@ export function chooseDays(
 ): { firstDay: Day; lastDay: Day } {
   const endDay = endTime === undefined ? today : toDay(Date.parse(endTime) - 1)
   const lastDay = endDay < today ? endDay : today
-  const firstDay =
-    startTime === undefined ? toDay(Date.parse(lastDay) - (daysDefault - 1) * dayMs) : toDay(Date.parse(startTime))
+  const monthAgo = toDay(Date.parse(lastDay) - (daysDefault - 1) * dayMs)
+  const firstDay = startTime === undefined ? laterOf(monthAgo, dayOne) : toDay(Date.parse(startTime))
   if (Date.parse(lastDay) - Date.parse(firstDay) >= daysMax * dayMs) {
     throw invalidParameter('start_time', `must be at most ${daysMax} days before end_time`)
   }
   return { firstDay, lastDay }
+}
+
+function laterOf(a: Day, b: Day): Day {
+  return a > b ? a : b
 }
 
 function toDay(ms: number): Day {

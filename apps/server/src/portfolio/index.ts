@@ -34,7 +34,7 @@ type Answer<Result> = Promise<Reading<Result> | undefined>
 
 export interface Portfolio {
   readTransactions(access: Access, request: pages.TransactionsRequest): Answer<pages.TransactionsResult>
-  /** Removed transactions alone, when the list beside them has ended. */
+  /** Only removed transactions, when the list beside them has ended. */
   readRemoved(access: Access, request: { after: changes.FeedPlace; limit: number }): Answer<pages.TransactionsResult>
   readTransaction(access: Access, id: string): Answer<{ item: string | null }>
   /** What was known at an earlier moment. */
@@ -47,8 +47,8 @@ export interface Portfolio {
   readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
   /**
-   * What the user's own accounts came to at a moment; wallets that were only given as an address do not count. In the
-   * caller's transaction.
+   * The total of the user's own accounts at a moment, read in the caller's transaction. Wallets that were only given as
+   * an address do not count.
    */
   findOwnedTotal(
     sql: Sql,

@@ -10,7 +10,7 @@ import { readTransactions } from './pages-store.ts'
 import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-portfolio.ts'
 
 const total = 50_000
-/** The oldest of all, so that a walk from the newest would pass every other row before reaching them. */
+/** These are the oldest rows, so that a walk from the newest would pass every other row before it reached them. */
 const rare = 3
 /**
  * The 100 rows of the first step, one step per kind, up to 250 rows of a filter that is not rare enough, and the page.
@@ -64,7 +64,7 @@ async function seed(db: Database): Promise<TestUser> {
      from transactions t, assets a where a.symbol = 'BTC' or t.category = 'fee'`,
     [],
   )
-  // Statistics from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
+  // The statistics come from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
   await db.execute(`alter table transactions alter id set statistics 1000;
     alter table postings alter transaction_id set statistics 1000`)
   await db.execute('vacuum analyze transactions, postings, connections, assets')
@@ -132,7 +132,7 @@ describe('the plan of a page', async () => {
     const reading = await readTransactions(sql, big.access, { shape: 'v2', filters, limit: 30, after })
     assert.ok(reading !== undefined)
     const { items, end } = reading.result.page
-    // One more than shown tells that there is one.
+    // One row more than shown tells that there is a next page.
     return (items === '' ? 0 : items.split('\n').length) + (end === undefined ? 0 : 1)
   }
 
@@ -195,7 +195,7 @@ describe('the plan of a page', async () => {
     })
   }
 
-  it('of one period has the period in the range', async () => {
+  it('of one period has the period in its index range', async () => {
     const { sql, plans } = spy('generic')
     await read(sql, { startTime: '2020-01-02T00:00:00.000Z', endTime: '2020-01-05T00:00:00.000Z' }, undefined)
     const scan = plans.find((node) => node['Index Name'] === 'transactions_page')

@@ -323,7 +323,10 @@ export function toUuid(id: string): string {
   return id.replace(/^txn_/, '')
 }
 
+/** The last millisecond whose numbers fit into a bigint, in the year 2248. */
+const seqMsMax = 2 ** 43 - 1
+
 /** The first number that a change at this moment can have (ledger/changes-store.ts). No changes exist before 1970. */
 export function firstSeqAt(time: string): string {
-  return String(BigInt(Math.max(Date.parse(time), 0)) << 20n)
+  return String(BigInt(Math.min(Math.max(Date.parse(time), 0), seqMsMax)) << 20n)
 }

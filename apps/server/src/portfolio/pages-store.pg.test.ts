@@ -26,7 +26,7 @@ const connections = ['con_a', 'con_b', 'con_c']
 const shown = [0, 20, 0]
 const timeOf = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString()
 
-/** Few moments for many rows, so that most of them are equal. Some are pending, and so have no postings. */
+/** Many rows share a few times, so that most times are equal. Some rows are pending and so have no postings. */
 function rowsFor(count: number, name = ''): Row[] {
   const pick = <T>(from: readonly T[], index: number): T => from[index % from.length] as T
   return Array.from({ length: count }, (_, index) => {
@@ -116,7 +116,7 @@ describe('a walk over transactions', async () => {
     }
   }
 
-  /** As an export walks. */
+  /** Walks the rows like an export does. */
   async function walkRows(filters: TransactionFilters, limit: number): Promise<string[]> {
     const ids: string[] = []
     for (let after: Place | undefined; ;) {
@@ -128,7 +128,7 @@ describe('a walk over transactions', async () => {
     }
   }
 
-  it('returns every row once, newest first, also where moments are equal, whatever the page size', async () => {
+  it('returns every row once, newest first, even where times are equal, for every page size', async () => {
     for (const limit of [1, 2, 7, 30, 100, 160, 161]) {
       assert.deepEqual(await walk({}, limit), expectedIds(rows, {}), `limit ${limit}`)
       assert.deepEqual(await walkRows({}, limit), expectedIds(rows, {}), `limit ${limit}`)
@@ -149,7 +149,7 @@ describe('a walk over transactions', async () => {
     assetSymbols: some([...symbols, 'XYZ']),
   })
 
-  it('with any filters together returns what they say', async () => {
+  it('with any combination of filters returns the rows that match all of them', async () => {
     const property = fc.asyncProperty(filtersIn, fc.integer({ min: 1, max: 40 }), async (filters, limit) => {
       assert.deepEqual(await walk(filters, limit), expectedIds(rows, filters))
       assert.deepEqual(await walkRows(filters, limit), expectedIds(rows, filters))
@@ -165,7 +165,7 @@ describe('a walk over transactions', async () => {
     ['assetSymbols', symbols],
   ]
   for (const [name, values] of alone) {
-    it(`with ${name} alone returns what it says`, async () => {
+    it(`with ${name} alone returns the rows that match it`, async () => {
       for (const value of values) {
         const filters = { [name]: [value] }
         assert.deepEqual(await walk(filters, 9), expectedIds(rows, filters), value)
@@ -173,7 +173,7 @@ describe('a walk over transactions', async () => {
     })
   }
 
-  it('by the time of a change returns what changed since, and all of a connection that was shown since', async () => {
+  it('by the time of a change returns the rows changed since then, and all rows of a connection shown since then', async () => {
     for (const second of [0, 10, 19, 20, 21, 39, 40]) {
       const filters = { updatedSince: timeOf(second) }
       assert.deepEqual(await walk(filters, 9), expectedIds(rows, filters), `second ${second}`)
@@ -185,7 +185,7 @@ describe('a walk over transactions', async () => {
     }
   })
 
-  it('by two assets returns a trade of both once', async () => {
+  it('by two assets returns a trade between them once', async () => {
     assert.ok(rows.some((row) => row.symbols.length === 2))
     assert.deepEqual(await walk({ assetSymbols: symbols }, 10), expectedIds(rows, {}))
   })
@@ -357,7 +357,7 @@ describe('removed transactions', async () => {
       [ann.userKey, id.slice(4), ann.tenantKey, seqAt(timeOf(second), second), timeOf(second)],
     )
   }
-  // Of a connection that is removed and not destroyed yet.
+  // Rows of a connection that is removed but not destroyed yet.
   const hidden = rowsFor(3, 'hidden').map((row, index) => ({
     ...row,
     connectionKey: 9,

@@ -1,9 +1,13 @@
-/** What was held at a moment: observed by a reading then, or derived from a reading and the movements in between. */
+/**
+ * What was held at a given time: observed by a reading then, or derived from a reading and the movements in between.
+ */
 import { add, dayMs, type Decimal, isZero, multiply, negate, parseDecimal, zero } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { markInstallation } from '../db/index.ts'
+import { countScanned } from '../db/test-plans.ts'
+import { recordStatements } from '../db/test-statements.ts'
 import { ledgerRow, openLedger } from '../ledger/test-ledger.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -27,7 +31,7 @@ const step = fc.record({
   kind: fc.constantFrom('move', 'move', 'read'),
   coin: fc.nat(1),
   out: fc.boolean(),
-  /** From seconds to days, so that several steps fall on one day and some days have none. */
+  /** The steps take seconds to days, so that several fall on one day and some days have none. */
   passesMs: fc.constantFrom(1, 60_000, 3 * 3_600_000, 2 * dayMs),
 })
 
@@ -97,7 +101,7 @@ describe('positions at a moment', async () => {
     assert.deepEqual([...methods].toSorted(), ['derived', 'observed'])
   })
 
-  it('are nothing before the first record, and have the price of their own time', async () => {
+  it('are empty before the first record, and have the price of their own time', async () => {
     const { access, ref } = await newPerson()
     const firstMs = db.clock.now()
     await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, firstMs))
@@ -116,5 +120,37 @@ describe('positions at a moment', async () => {
     const [row] = await listAt(access, firstMs)
     const price = firstMs % dayMs < dayMs / 2 ? 10 : 11
     assert.deepEqual([row?.price_in_usd, row?.value_in_usd, row?.grade], [price, String(5 * price), null])
+  })
+
+  it('of a year ago read one row per day since, over 50,000 transactions', async () => {
+    const { access, ref } = await newPerson()
+    const nowMs = db.clock.now()
+    await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, nowMs - 800 * dayMs))
+    await derive(ref)
+    await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: parseDecimal('2'), staked: zero }])
+    // These are pairs that cancel each other, one every twenty minutes.
+    await db.execute(
+      `with added as (
+         insert into postings
+           (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam, amount)
+         select $1, $2, gen_random_uuid(), asset_key, $3::timestamptz - make_interval(mins => n * 20), 0, false, 'i', false,
+           case when n % 2 = 0 then 1 else -1 end
+         from assets, generate_series(1, 50000) n where id = $4 returning asset_key, occurred_at, amount)
+       insert into daily_changes as d (user_key, connection_key, asset_key, day, amount)
+       select $1, $2, asset_key, (occurred_at at time zone 'UTC')::date, sum(amount) from added group by asset_key, 4
+       on conflict (user_key, connection_key, asset_key, day) do update set amount = d.amount + excluded.amount`,
+      [ref.userKey, ref.connectionKey, new Date(nowMs).toISOString(), bitcoin.assetId],
+    )
+    await db.execute('analyze postings; analyze daily_changes')
+    const days = 365
+    const sent = await recordStatements(async () => {
+      assert.deepEqual(toHeld(await listAt(access, nowMs - days * dayMs - 1)), { BTC: '2' })
+    })
+    assert.equal(sent.length, 1)
+    const [statement] = sent
+    assert.ok(statement)
+    const scanned = await countScanned(db, statement)
+    // A day has one row, and the first and the last have one for each of their 72 transactions.
+    assert.ok(scanned <= days + 2 * 72 + 100, `${scanned} rows`)
   })
 })

@@ -51,7 +51,7 @@ interface Opened {
   ann: TestUser
   list(request?: Partial<Parameters<typeof readPositions>[2]>): Promise<Position[]>
   listSources(request?: Partial<Parameters<typeof readSourcePositions>[2]>): Promise<SourcePosition[]>
-  /** As they are written, every digit. */
+  /** The text as the service writes it, with every digit. */
   sourcesText(): Promise<string>
 }
 
@@ -118,7 +118,7 @@ describe('positions', () => {
     )
   })
 
-  it('have names that need escaping', async (t) => {
+  it('may have names that need escaping', async (t) => {
     const { db, ann, list, listSources } = await open(t)
     const symbol = 'a"b\\c\u0001é'
     await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: `kraken:${symbol}`, liquid: '1', symbol }])
@@ -150,7 +150,7 @@ describe('positions', () => {
     assert.equal(await ask(undefined, '2026-01-01T00:00:00.002Z'), 1)
   })
 
-  it('leave spam out in v1, and name it in v2', async (t) => {
+  it('omit spam in v1, and mark it in v2', async (t) => {
     const { db, ann, list, listSources } = await open(t)
     await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: 'crypto:bitcoin', liquid: '1', spam: true }])
     assert.deepEqual(await listSources(), [])

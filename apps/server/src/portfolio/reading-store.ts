@@ -43,7 +43,7 @@ interface FoundIssue extends IssueRow {
 
 const issuesMax = 100
 
-// One column, because node-postgres spends time on each.
+// The statement returns one column, because node-postgres spends time on each.
 const callerColumn = `json_build_array(caller.tenant_key, caller.tenant_id, caller.client_id, caller.user_id,
   caller.grant_id, caller.scopes) as caller`
 

@@ -12,8 +12,8 @@ async function listNow(db: Database): Promise<string[]> {
   return rows.map(({ line }) => line)
 }
 
-describe('the price of now', () => {
-  it('is kept with every digit, where it is from and how; the dollar is one', async (t) => {
+describe('the current price', () => {
+  it('is stored with every digit, its source and its method; the dollar is one', async (t) => {
     const { db, prices, asked, known } = await openPrices(t)
     known.set('bitcoin', parseDecimal('1.23e-19')).set('eur', parseDecimal('1.125')).set('dogecoin', parseDecimal('0'))
     await prices.ensureCurrent(['crypto:bitcoin', 'crypto:dogecoin', 'fiat:eur', 'fiat:usd', 'kraken:ZQNT'])
@@ -34,7 +34,7 @@ describe('the price of now', () => {
     assert.equal(asked.length, 1)
   })
 
-  it('is asked for again after five minutes and not before', async (t) => {
+  it('is requested again only after five minutes', async (t) => {
     const { db, prices, asked } = await openPrices(t)
     const clock = db.clock
     await prices.ensureCurrent(['crypto:bitcoin'])
@@ -55,7 +55,7 @@ describe('the price of now', () => {
     assert.deepEqual(asked, ['now bitcoin eur', 'now bitcoin ethereum eur'])
   })
 
-  it('stays the last known one while the source fails', async (t) => {
+  it('remains the last known one while the source fails', async (t) => {
     const { db, prices, faults, lines } = await openPrices(t)
     await prices.ensureCurrent(['crypto:bitcoin'])
     await db.clock.advance(3_600_000)

@@ -32,12 +32,12 @@ describe('the price of a day', () => {
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-04T12:00:00Z'), '64000.5')
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-01T12:00:00Z'), 'undefined?')
-    // Newer days are read in between; neither they nor a passing minute make it request the old ones.
+    // Newer days are read in between; neither they nor a passing minute cause a request for the old ones.
     moveTo('2026-03-06T12:00:00Z')
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     await prices.backfill()
     assert.deepEqual(asked, ['bitcoin 2026-03-01 2026-03-05', 'bitcoin 2026-03-05 2026-03-06'])
-    // A day later it asks again: the operator may have bought a key.
+    // A day later it requests them again, because the operator may have bought a key.
     refuseBefore(undefined)
     moveTo('2026-03-07T12:00:00Z')
     await prices.backfill()
@@ -150,7 +150,7 @@ describe('a provisional price', () => {
 })
 
 describe('corrections', () => {
-  it('belong to the transaction that takes them, and come back when it fails', async (t) => {
+  it('belong to the transaction that takes them, and are available again when it fails', async (t) => {
     const { db, prices, takeCorrections } = await openPrices(t)
     for (const day of ['2026-03-01', '2026-03-02']) await prices.correct('crypto:bitcoin', day, decimal('1'))
     const failed = db.transaction(async (tx) => {
@@ -193,7 +193,7 @@ describe('a source that fails', () => {
     assert.equal(asked.filter((line) => line.startsWith('ethereum')).length, 4)
   })
 
-  it('twice in a round counts as down, and the rest of the round is left for later', async (t) => {
+  it('twice in a round counts as down, and the rest of the round is postponed', async (t) => {
     const { prices, asked, faults } = await openPrices(t)
     const coins = ['bitcoin', 'ethereum', 'solana', 'cardano', 'polkadot', 'litecoin', 'monero', 'zcash']
     for (const coin of coins) faults.set(coin, new SourceError('venue_down', 'HTTP 502'))
@@ -204,7 +204,7 @@ describe('a source that fails', () => {
     assert.ok(asked.length <= 5, `${asked.length} requests`)
   })
 
-  it('with a rate limit does not make prices unknown: what it did not answer stays due', async (t) => {
+  it('with a rate limit does not make prices unknown: unanswered requests stay due', async (t) => {
     const { prices, asked, faults, priceOn } = await openPrices(t)
     faults.set('bitcoin', new SourceError('rate_limited', 'HTTP 429', { retryAfterMs: 58_000 }))
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
@@ -215,7 +215,7 @@ describe('a source that fails', () => {
     assert.equal(asked.length, 2)
   })
 
-  it('because it does not know the coin is not asked for it again', async (t) => {
+  it('because it does not know a coin is not asked for that coin again', async (t) => {
     const { prices, asked, faults, moveTo, priceOn } = await openPrices(t)
     faults.set('bitcoin', new SourceError('data_hole', 'HTTP 404'))
     moveTo('2026-03-05T12:00:00Z')

@@ -18,8 +18,8 @@ export interface DailyPriceDeps {
   db: Database
   source: PriceSource
   now(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   log: Logger
 }
 
@@ -63,7 +63,7 @@ async function readRound(deps: DailyPriceDeps, wanted: readonly Wanted[], roundM
   const requests = toRequests(deps.source, wanted, deps.now()).values()
   let failures = 0
   let limited = false
-  // All lanes draw from one iterator.
+  // All lanes share one iterator.
   async function readLane(): Promise<void> {
     for (const request of requests) {
       const fault = await readOne(deps, request)
@@ -126,13 +126,14 @@ async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceEr
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const { fault } = error
+    const { scaleWait } = deps
     deps.log.warn({ source: deps.source.name, assets: assetIds, fault, reason: error.message }, 'no prices for now')
     // The source does not know the coin. That is an answer without prices.
     const none = { answeredFromMs: Date.parse(days.firstDay), prices: new Map<string, DailyPrice[]>() }
     if (fault === 'data_hole') await keep(deps, request, askedAtMs, none)
     // A rate limit says nothing about the asset, which stays due.
     else if (fault !== 'rate_limited') {
-      const retry = { nowMs: deps.now(), firstMs: retryFirstMs / deps.pace, maxMs: retryMaxMs / deps.pace }
+      const retry = { nowMs: deps.now(), firstMs: scaleWait(retryFirstMs), maxMs: scaleWait(retryMaxMs) }
       await store.countFailure(deps.db, assetIds, retry)
     }
     return fault === 'data_hole' ? undefined : fault
@@ -141,13 +142,13 @@ async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceEr
 
 /** Only the days that the source answered count as read. */
 async function keep(
-  { db, source, pace }: DailyPriceDeps,
+  { db, source, scaleWait }: DailyPriceDeps,
   { assetIds, days, method }: Request,
   askedAtMs: number,
   found: DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>,
 ): Promise<void> {
   const read = { firstDay: toDay(found.answeredFromMs), lastDay: days.lastDay }
-  const olderRetryAtMs = read.firstDay > days.firstDay ? askedAtMs + olderRetryMs / pace : undefined
+  const olderRetryAtMs = read.firstDay > days.firstDay ? askedAtMs + scaleWait(olderRetryMs) : undefined
   await db.transaction(async (tx) => {
     for (const assetId of assetIds.toSorted()) {
       const byDay = new Map((found.prices.get(assetId) ?? []).map((point) => [toDay(point.dayMs), point.price]))

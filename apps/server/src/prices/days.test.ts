@@ -15,25 +15,25 @@ const days = (firstDay: string, lastDay: string): Days => ({ firstDay, lastDay }
 describe('a day', () => {
   const run = read('2026-03-01', '2026-03-05', '2026-03-05T12:00')
 
-  it('is final when it was read after it was over and settled', () => {
+  it('is final when it was read after it had ended and settled', () => {
     assert.equal(isFinal('2026-03-04', run), true)
     assert.equal(isFinal('2026-03-05', run), false)
     assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T00:59:59.999') }), false)
     assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T01:00') }), true)
   })
 
-  it('is not final outside the days that were read, or of an asset that was never read', () => {
+  it('is not final outside the days that were read, or for an asset that was never read', () => {
     assert.equal(isFinal('2026-02-28', run), false)
     assert.equal(isFinal('2026-03-06', run), false)
     assert.equal(isFinal('2026-03-01', undefined), false)
   })
 })
 
-describe('what is missing', () => {
+describe('the missing range', () => {
   const run = read('2026-03-01', '2026-03-05', '2026-03-05T12:00')
   const wanted = days('2026-03-01', '2026-03-05')
 
-  it('is everything of an asset that was never read, and nothing of one that was just read', () => {
+  it('is everything for an asset that was never read, and nothing for one that was just read', () => {
     assert.deepEqual(findMissing(wanted, undefined, at('2026-03-05T12:00')), wanted)
     assert.equal(findMissing(wanted, run, at('2026-03-05T23:00')), undefined)
   })
@@ -43,7 +43,7 @@ describe('what is missing', () => {
     assert.deepEqual(findMissing(wanted, run, at('2026-03-06T01:00')), days('2026-03-05', '2026-03-05'))
   })
 
-  it('is a new day together with those before it that are provisional', () => {
+  it('is a new day together with the provisional days before it', () => {
     const next = days('2026-03-01', '2026-03-06')
     assert.deepEqual(findMissing(next, run, at('2026-03-06T00:10')), days('2026-03-05', '2026-03-06'))
     const again = read('2026-03-01', '2026-03-06', '2026-03-06T00:10')

@@ -22,7 +22,7 @@ export const settleMs = 60 * 60_000
 
 // Deriving asks for the day of every amount, and a date takes as long to write as the rest of its pricing.
 const knownDays = new Map<number, Day>()
-/** All days since 2009, several times over. */
+/** Room for all days since 2009, several times over. */
 const knownDaysMax = 50_000
 
 export function toDay(ms: number): Day {

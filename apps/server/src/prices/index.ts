@@ -21,7 +21,7 @@ export interface Prices {
    * once; `backfill` reads the rest. A source failure leaves a gap, not an error.
    */
   ensureDaily(assetIds: readonly string[], fromMs: number): Promise<void>
-  /** For the pairs asked for. */
+  /** Loads the prices of these pairs. */
   loadDaily(wanted: readonly { assetId: string; atMs: number }[]): Promise<DailyPrices>
   ensureCurrent(assetIds: readonly string[]): Promise<void>
   /** Upkeep: days left behind by a failing source, and provisional days that have settled. Bounded; call it again. */

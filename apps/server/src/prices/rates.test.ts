@@ -33,7 +33,7 @@ function assertClose(currency: string, rate: Decimal | undefined, day: number): 
 }
 
 describe('the rate of every currency', () => {
-  it('is the market’s own, now and on every day, in one request and in one for each', async () => {
+  it('equals the market’s own, now and on every day, whether requested together or one by one', async () => {
     let requests = 0
     const counted: typeof fetch = (input, init) => {
       requests += 1

@@ -11,7 +11,7 @@ import { createMetering } from '../metering/index.ts'
 import { createCoinGecko, type PriceSource } from './source.ts'
 
 interface TestSource {
-  /** Two of the fleet's processes. */
+  /** These are two of the fleet's processes. */
   sources: [PriceSource, PriceSource]
   calls: string[]
   answerWith(status: number, headers?: Record<string, string>): void
@@ -35,14 +35,14 @@ async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> 
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const newSource = (): PriceSource => {
     const log = pino({ level: 'silent' })
-    const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
+    const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
     const cost = coinGeckoBudget.budget.balances
     const lane = { connector: coinGeckoBudget, keyLane: '' }
     const budget = {
       take: (who: { interactive: boolean }) => metering.take(lane, cost, who),
       recordLimitError: (forMs: number) => metering.recordLimitError(lane, cost, forMs),
     }
-    return createCoinGecko({ fetch, now: () => clock.now(), baseUrl, budget, pace: 1 })
+    return createCoinGecko({ fetch, now: () => clock.now(), baseUrl, budget, scaleWait: (ms) => ms })
   }
   return {
     sources: [newSource(), newSource()],
@@ -56,7 +56,7 @@ const year = [Date.UTC(2025, 0, 1), Date.UTC(2025, 11, 31)] as const
 const isLimited = (error: SourceError): boolean => error.fault === 'rate_limited'
 
 describe('the price source', () => {
-  it('that reports a rate limit is not called by the whole fleet for as long as it asks', async (t) => {
+  it('that reports a rate limit is not called by any process for as long as it asks', async (t) => {
     const { sources, calls, answerWith, advance } = await open(t)
     const [one, other] = sources
     answerWith(429, { 'retry-after': '58' })

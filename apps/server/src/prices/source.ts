@@ -43,11 +43,11 @@ export interface CoinGeckoDeps {
   /** The operator's own plan, if there is one. */
   priceKey?: PriceKey | undefined
   budget: SourceBudget
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
 }
 
-/** Holdings wait for their prices: a source that hangs must not hold them up for long. */
+/** Holdings wait for their prices, so a source that hangs must not delay them for long. */
 const answerWithinMs = 8_000
 /** Used when the source reports a rate limit without a duration: its limits are counted by the minute. */
 const restMs = 60_000
@@ -69,7 +69,7 @@ export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
     } catch (error) {
       // Our own budget throws the same fault; only a refusal by the source empties it for the whole fleet.
       if (refused && error instanceof SourceError && error.fault === 'rate_limited') {
-        await deps.budget.recordLimitError(error.retryAfterMs ?? restMs / deps.pace)
+        await deps.budget.recordLimitError(error.retryAfterMs ?? deps.scaleWait(restMs))
       }
       throw error
     }

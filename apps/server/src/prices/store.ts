@@ -3,7 +3,7 @@ import type { Decimal, Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { settleMs, type Days, type DaysRead } from './days.ts'
 
-/** How a price came about. */
+/** How a price was obtained. */
 export type Method = 'market_chart' | 'simple_price' | 'cross_rate' | 'definition' | 'correction'
 
 /** The wanted days of an asset, and those that were read. */
@@ -63,7 +63,7 @@ export async function listDue(sql: Sql, nowMs: number, limit: number): Promise<W
   return rows.map(toWanted)
 }
 
-export interface DailyAnswer {
+export interface KeptDays {
   assetId: string
   source: string
   method: Method
@@ -79,7 +79,7 @@ export interface DailyAnswer {
  * provisional one is replaced once, by the first answer after the day has settled; `isPricePending` named it when it
  * was used.
  */
-export async function keepDaily(sql: Sql, answer: DailyAnswer): Promise<void> {
+export async function keepDaily(sql: Sql, answer: KeptDays): Promise<void> {
   const { assetId, prices } = answer
   const askedAt = toTime(answer.askedAtMs)
   const days = prices.map(({ day }) => day)

@@ -79,7 +79,7 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
     },
   }
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-  const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
+  const prices = createPrices({ db, source, now: () => nowMs, scaleWait: (ms) => ms, log })
   return {
     ...{ db, prices, asked, known, faults, lines },
     refuseBefore: (day) => void (refusedBeforeMs = day === undefined ? -Infinity : dayOf(day)),

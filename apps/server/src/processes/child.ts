@@ -1,12 +1,14 @@
 /** A child's side: it asks the parent for what all processes share, and does what the parent asks for. */
 import cluster from 'node:cluster'
 import type { Socket } from 'node:net'
-import { askLimits, type AskedLimits, type LimitSettings } from '../limits/index.ts'
+import { askLimits, type AskedLimits, type LimitSettings, type Places } from '../limits/index.ts'
 import type { ToChild, ToParent } from './messages.ts'
 
 export interface Parent {
   /** Limits that are counted for all processes together. */
   limits(settings: LimitSettings, now: () => number): AskedLimits
+  /** Places for long answers, shared by all processes. */
+  places: Places
   /** The metrics of all processes, added up. */
   readMetrics(): Promise<string>
   /** From now on the parent gives this process its share of the connections. */
@@ -36,8 +38,12 @@ export function findParent(options: {
 
   // Only the parent accepts connections, so Node ends a child whose channel is gone. No answer stays open for it.
   process.on('message', (message: ToChild, socket: Socket | undefined) => {
-    // Without a socket the caller hung up while the connection was on its way.
-    if (message.kind === 'connection') return void (socket && take(socket))
+    // The socket is missing if the caller hung up while the connection was being passed on.
+    if (message.kind === 'connection') {
+      // Before anything is read from it: until then the parent can give it to another child.
+      tell({ kind: 'taken', id: message.id })
+      return void (socket && take(socket))
+    }
     if (message.kind === 'stop') return options.onStop()
     if (message.kind === 'answer') {
       waiting.get(message.id)?.(message.value)
@@ -50,6 +56,10 @@ export function findParent(options: {
   return {
     limits: (settings, now) =>
       askLimits((call, words) => ask((id) => ({ kind: 'limit', id, call, words, nowMs: now() })), settings, now),
+    places: {
+      take: async (key, max) => (await ask((id) => ({ kind: 'take place', id, key, max }))) as boolean,
+      leave: (key) => tell({ kind: 'leave place', key }),
+    },
     readMetrics: async () => (await ask((id) => ({ kind: 'all metrics', id }))) as string,
     takeConnections: (taker) => void (take = taker),
     sayReady: (url) => tell({ kind: 'ready', url }),

@@ -13,7 +13,14 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLimits, limitCalls, type Limits, type LimitSettings } from '../limits/index.ts'
+import {
+  createLimits,
+  createPlaces,
+  limitCalls,
+  type CountedPlaces,
+  type Limits,
+  type LimitSettings,
+} from '../limits/index.ts'
 import { addUp, type OwnMetrics } from '../telemetry/index.ts'
 import type { ToChild, ToParent } from './messages.ts'
 
@@ -26,7 +33,7 @@ export interface ProcessesOptions {
   limits: LimitSettings
   /** How long a child has for its requests; after that and some seconds more it is killed. */
   stopGraceMs: number
-  /** Ends a start: it is then rejected with its reason. */
+  /** Aborts a start, which is then rejected with the signal's reason. */
   signal: AbortSignal
   log: {
     info(fields: object, message: string): void
@@ -71,15 +78,19 @@ export async function startProcesses(options: ProcessesOptions): Promise<Process
 interface State {
   options: ProcessesOptions
   server: Server
-  /** Those that serve; the first has the next connection. */
+  /** The children that serve; the first one gets the next connection. */
   ready: Worker[]
   waiting: Socket[]
+  /** Connections on their way to a child, by number. */
+  given: Map<number, { socket: Socket; child: number }>
+  lastGiven: number
   children: Map<number, Worker>
   isServing: boolean
   isStopping: boolean
   /** Grows while children end before they are ready. */
   restartMs: number
   limits: Limits
+  places: CountedPlaces
   /** The moment of the message that is being answered. */
   nowMs: number
   metrics: ReturnType<typeof createMetricsRound>
@@ -90,9 +101,10 @@ function createState(options: ProcessesOptions): State {
   // Nothing is read before the connection has reached its child.
   const server = createServer({ pauseOnConnect: true }, (socket) => give(state, socket))
   const state: State = {
-    ...{ server, ready: [], waiting: [] },
+    ...{ server, ready: [], waiting: [], given: new Map(), lastGiven: 0 },
     ...{ options, children, isServing: false, isStopping: false, restartMs: restartFirstMs, nowMs: 0 },
     limits: createLimits(options.limits, () => state.nowMs),
+    places: createPlaces(),
     metrics: createMetricsRound(() => [...children.values()]),
   }
   return state
@@ -111,10 +123,29 @@ function give(state: State, socket: Socket): void {
     return
   }
   state.ready.push(child)
-  const message: ToChild = { kind: 'connection' }
-  // The child has just ended, and this process has not heard of it yet.
-  const onSent = (error: Error | null): void => void (error && socket.destroy())
-  child.send(message, socket, {}, onSent)
+  state.lastGiven += 1
+  const id = state.lastGiven
+  state.given.set(id, { socket, child: child.id })
+  const message: ToChild = { kind: 'connection', id }
+  // A child may end before it has the connection, and Node would keep what waits in its channel open without an answer. So
+  // the connection stays open here until the child has it. A message that cannot be sent finds its child gone.
+  child.send(message, socket, { keepOpen: true }, () => undefined)
+}
+
+/** The child has it, so only the child closes it. */
+function letGo(state: State, id: number): void {
+  state.given.get(id)?.socket.destroy()
+  state.given.delete(id)
+}
+
+/** Connections that a child did not take before it ended. Nothing was read from them. */
+function giveAgain(state: State, childId: number): void {
+  for (const [id, { socket, child }] of state.given) {
+    if (child !== childId) continue
+    state.given.delete(id)
+    if (state.isStopping) socket.destroy()
+    else give(state, socket)
+  }
 }
 
 /** Resolves when the child serves. */
@@ -130,12 +161,14 @@ function startChild(state: State): Promise<string | undefined> {
       resolve(message.url)
     } else answer(state, child, message)
   })
-  // A message that finds its child gone. The exit follows, and says all there is to say.
+  // A message may find its child gone. The exit event follows and reports it.
   child.on('error', () => undefined)
   child.once('exit', (code, signal) => {
     state.children.delete(child.id)
     state.ready = state.ready.filter((one) => one !== child)
     state.metrics.retire(child.id)
+    state.places.leaveAll(child.id)
+    giveAgain(state, child.id)
     reject(new ProcessesError(`An API process ended before it was ready (${signal ?? `exit code ${code}`}).`))
     if (state.isServing && !state.isStopping) void replace(state, child, { code, signal })
   })
@@ -162,6 +195,14 @@ function answer(state: State, child: Worker, message: Exclude<ToParent, { kind: 
       const call = limitCalls[message.call] as (limits: Limits, ...words: readonly string[]) => unknown
       return send(child, { kind: 'answer', id: message.id, value: call(state.limits, ...message.words) })
     }
+    case 'take place': {
+      const value = state.places.take(message.key, message.max, child.id)
+      return send(child, { kind: 'answer', id: message.id, value })
+    }
+    case 'taken':
+      return letGo(state, message.id)
+    case 'leave place':
+      return state.places.leave(message.key, child.id)
     case 'all metrics':
       return void state.metrics.read().then((value) => send(child, { kind: 'answer', id: message.id, value }))
     case 'own metrics':
@@ -175,7 +216,7 @@ function send(child: Worker, message: ToChild): void {
 }
 
 /**
- * The metrics of every child, added up. Those that a child told last are kept when it ends: a sum of counters that went
+ * The metrics of every child, added up. The last report of a child is kept when it ends: a sum of counters that went
  * down would look to Prometheus like a restart of all of them.
  */
 function createMetricsRound(listChildren: () => Worker[]) {
@@ -190,7 +231,7 @@ function createMetricsRound(listChildren: () => Worker[]) {
     missing = new Set(children.map(({ id }) => id))
     const allTold = new Promise<void>((resolve) => (onAllTold = resolve))
     for (const child of children) send(child, { kind: 'own metrics' })
-    // A child that is busy for so long counts with what it told before.
+    // A child that stays busy for this long counts with its last report.
     await Promise.race([allTold, delay(metricsMaxMs, undefined, { ref: false })])
     return addUp([await retired, ...told.values()]).metrics()
   }
@@ -206,7 +247,7 @@ function createMetricsRound(listChildren: () => Worker[]) {
       tick(child)
     },
     retire(child: number): void {
-      // A gauge is of the present, in which this child has no part.
+      // A gauge describes the present, and this child no longer exists.
       const last = (told.get(child) ?? []).filter(({ type }) => String(type) !== 'gauge')
       told.delete(child)
       retired = retired.then((before) => addUp([before, last]).getMetricsAsJSON())

@@ -1,4 +1,4 @@
-/** What a transaction was made of, and what it was before. */
+/** What a transaction is made of, and what it was before. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -27,7 +27,7 @@ describe('the explanation of a transaction', async () => {
   const countVersions = async (): Promise<number> =>
     (await db.row<{ count: number }>('select count(*)::int as count from transaction_versions')).count
 
-  it('has the records of the provider to the letter, the rule, and where each price comes from', async () => {
+  it('has the provider’s records verbatim, the rule, and the source of each price', async () => {
     const { id, group_key, document } = await findTrade(ref)
     const { records, rule, connector, prices, match } = await explain(id)
     assert.deepEqual([rule, connector, match], ['venue: trade', { provider_id: 'kraken', version: 2 }, null])
@@ -73,7 +73,7 @@ describe('the explanation of a transaction', async () => {
     assert.equal(kept.document, document)
   })
 
-  it('masks e-mail addresses in the records', async () => {
+  it('masks email addresses in the records', async () => {
     const { id, group_key } = await findTrade(ref)
     await db.execute(
       `update raw_records set body = replace(body, '{', '{"note":"ann@mail.example",')
@@ -85,7 +85,7 @@ describe('the explanation of a transaction', async () => {
     assert.doesNotMatch(bodies, /ann@/)
   })
 
-  it('is hidden from other users and after the connection was removed, and so are its versions', async () => {
+  it('is hidden from other users and after the connection is removed, as are its versions', async () => {
     const { id } = await findTrade(ref)
     const wire = `txn_${id.replaceAll('-', '')}`
     assert.equal(await engine.proof.explain(await engine.newOwner(), wire), undefined)

@@ -55,9 +55,13 @@ export async function explain(
   }
 }
 
+// A name is tried only where a word begins. Tried at each of its letters, a word without an @ takes the square of its
+// length: the data of a transaction on a chain is one word of 256,000 letters, and a stranger chooses it.
+const mailAddress = /(?<![^\s"'<>()[\]{},;:\\@])[^\s"'<>()[\]{},;:\\@]+@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu
+
 /** Pure. A record may name the sender of a transfer; the domain stays, because it says which service that was. */
 export function maskAddresses(body: string): string {
-  return body.replaceAll(/[^\s"'<>()[\]{},;:\\@]+@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu, '***@$1')
+  return body.replaceAll(mailAddress, '***@$1')
 }
 
 /** A price that differs from the day's is implied by the trade itself. */

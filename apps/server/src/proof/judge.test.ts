@@ -4,12 +4,10 @@ import { describe, it } from 'node:test'
 import { fitsNearby, judge, locate, worstOf, type Circumstances, type Weighed } from './judge.ts'
 
 const text = (value: string): Decimal => parseDecimal(value)
-const weighed = (observed: string, more: Partial<Weighed> = {}): Weighed => ({
+const weighed = (observed: string): Weighed => ({
   opening: text('0'),
   posted: text('10'),
   observed: text(observed),
-  staked: text('0'),
-  ...more,
 })
 const calm: Circumstances = {
   holes: [],
@@ -18,7 +16,7 @@ const calm: Circumstances = {
   unknown: [],
   corrected: [],
   unit: null,
-  accrues: false,
+  earning: text('0'),
   rebases: false,
 }
 const where = { startMs: 100, endMs: 200 }
@@ -26,7 +24,7 @@ const within = { startMs: 150, endMs: 160 }
 const before = { startMs: 10, endMs: 20 }
 
 describe('the verdict on an asset', () => {
-  it('is proved when the sum is exact, and explained when part of the history is nevertheless missing', () => {
+  it('is proved when the sum is exact, and explained when part of the history is missing even so', () => {
     assert.deepEqual(judge(weighed('10'), undefined, where, calm), {
       grade: 'proved',
       difference: '0',
@@ -46,8 +44,8 @@ describe('the verdict on an asset', () => {
     })
   })
 
-  const causeOf = (observed: string, around: Partial<Circumstances>, more: Partial<Weighed> = {}): string | undefined =>
-    judge(weighed(observed, more), undefined, where, { ...calm, ...around }).causes[0]?.cause
+  const causeOf = (observed: string, around: Partial<Circumstances>): string | undefined =>
+    judge(weighed(observed), undefined, where, { ...calm, ...around }).causes[0]?.cause
 
   it('names the first matching cause, in order', () => {
     const pending = [{ amount: text('-0.5'), atMs: 120 }]
@@ -59,9 +57,9 @@ describe('the verdict on an asset', () => {
     )
     assert.equal(causeOf('9.5', { unknown: [{ amount: text('0.5'), atMs: 120 }], unit: text('1') }), 'unknown_type')
     assert.equal(causeOf('9.5', { unit: text('1'), corrected: [within] }), 'rounding')
-    assert.equal(causeOf('10.5', { accrues: true, corrected: [within] }, { staked: text('3') }), 'accrual')
+    assert.equal(causeOf('10.1', { earning: text('10'), corrected: [within] }), 'accrual')
     assert.equal(causeOf('10.5', { rebases: true, corrected: [within] }), 'accrual')
-    // A rebasing token pays: what is gone was not paid.
+    // A rebasing token only pays, so a decrease was not a payment.
     assert.equal(causeOf('9.5', { rebases: true, corrected: [within] }), 'provider_correction')
     assert.equal(causeOf('9.5', { corrected: [within] }), 'provider_correction')
   })
@@ -79,14 +77,19 @@ describe('the verdict on an asset', () => {
       },
       { unknown: [{ amount: text('0.4'), atMs: 120 }] },
       { unit: text('0.5') },
-      { accrues: true },
+      { earning: text('10') },
     ]
-    for (const around of unfit) assert.equal(causeOf('9.5', around, { staked: text('3') }), 'unexplained')
-    assert.equal(causeOf('10.5', { accrues: true }), 'unexplained')
-    assert.equal(causeOf('10.5', {}, { staked: text('3') }), 'unexplained')
+    for (const around of unfit) assert.equal(causeOf('9.5', around), 'unexplained')
   })
 
-  it('finds the pending transactions that a balance contains already, and does not take them for the only place', () => {
+  it('treats growth as accrued when it is at most a hundredth of the balance', () => {
+    assert.equal(causeOf('10.03', { earning: text('3') }), 'accrual')
+    assert.equal(causeOf('10.030000000000000001', { earning: text('3') }), 'unexplained')
+    assert.equal(causeOf('9.97', { earning: text('3') }), 'unexplained')
+    assert.equal(causeOf('10.03', {}), 'unexplained')
+  })
+
+  it('finds pending transactions that a balance already contains, and does not treat them as the only place', () => {
     const pending = ['-0.2', '3', '-0.3'].map((amount, index) => ({ amount: text(amount), atMs: 120 + index }))
     const { grade, firstBad, causes } = judge(weighed('9.5'), undefined, where, { ...calm, pending })
     assert.deepEqual([grade, firstBad], ['explained', where])
@@ -121,7 +124,7 @@ it('a connection has the grade of its worst asset', () => {
 
 it('records around the reading may or may not be in the balance, contiguously from its edge', () => {
   const near = { before: ['4', '-1', '2'].map(text), after: ['7', '-3'].map(text) }
-  // The last, the last two, the last three are not in it yet; the next, the next two are.
+  // The last one, two or three records are not in it yet, or the next one or two already are.
   for (const fits of ['-2', '-1', '-5', '7', '4']) assert.equal(fitsNearby(text(fits), near), true, fits)
   for (const not of ['-4', '1', '-3', '3', '11']) assert.equal(fitsNearby(text(not), near), false, not)
 })

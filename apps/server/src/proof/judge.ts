@@ -2,7 +2,20 @@
  * Whether an asset of a connection adds up: opening + posted = observed, or the difference, where it appeared and why.
  * Pure. The code never adds an entry to make a sum match.
  */
-import { absolute, add, compare, isPositive, isZero, negate, subtract, sum, zero, type Decimal } from '@assay/core'
+import {
+  absolute,
+  add,
+  compare,
+  isPositive,
+  isZero,
+  multiply,
+  negate,
+  parseDecimal,
+  subtract,
+  sum,
+  zero,
+  type Decimal,
+} from '@assay/core'
 import type { Grade } from '../connections/index.ts'
 import type { Break, Interval } from './running.ts'
 
@@ -35,7 +48,6 @@ export interface Weighed {
   /** Sum of the postings since the opening. */
   posted: Decimal
   observed: Decimal
-  staked: Decimal
 }
 
 /** What one transaction moved of the asset. */
@@ -58,8 +70,8 @@ export interface Circumstances {
   corrected: readonly Interval[]
   /** Balances are given in units of this; null when they have every digit. */
   unit: Decimal | null
-  /** True when staked amounts grow before the provider books that. */
-  accrues: boolean
+  /** The amount of the asset that grows before the provider books it. */
+  earning: Decimal
   /** True for a token whose balance grows as a whole, without a record. */
   rebases: boolean
 }
@@ -73,6 +85,9 @@ export interface Judgement {
 
 /** With more pending transactions than this, only each alone and all together are tried. */
 const subsetMax = 10
+
+/** The most that accrues, as a share of the amount that earns it. */
+const accruedShareMax = parseDecimal('0.01')
 
 /** Whether this asset needs no further check. `running` is the first break in any of its wallets. */
 export function isExact(weighed: Weighed, running: Break | undefined): boolean {
@@ -102,14 +117,14 @@ export function judge(weighed: Weighed, running: Break | undefined, where: Inter
   }
   // Records that do not follow from each other are a fault even where two faults cancel each other.
   const amount = isZero(difference) ? (running?.amount ?? zero) : difference
-  const found = findCause(amount, at, weighed, around)
+  const found = findCause(amount, at, around)
   const grade = found.cause === 'unexplained' ? 'open' : 'explained'
   // A cause may name a transaction, and that is where to look first. It is still a guess: another fault may have moved the
   // same amount. So the interval in which the difference appeared stays as wide as it is known.
   return { grade, difference, causes: [{ amount, ...found }], firstBad: at }
 }
 
-function findCause(amount: Decimal, at: Interval, { staked }: Weighed, around: Circumstances): Omit<Cause, 'amount'> {
+function findCause(amount: Decimal, at: Interval, around: Circumstances): Omit<Cause, 'amount'> {
   const hole = around.holes.find((one) => overlaps(one, at))
   if (hole !== undefined) return { cause: 'coverage_hole', ...hole }
   const pending = findSumOfSome(around.pending, amount)
@@ -120,11 +135,18 @@ function findCause(amount: Decimal, at: Interval, { staked }: Weighed, around: C
   const unknown = around.unknown.find((one) => compare(absolute(one.amount), absolute(amount)) === 0)
   if (unknown !== undefined) return { cause: 'unknown_type', ...toSpan([unknown]) }
   if (around.unit !== null && compare(absolute(amount), around.unit) < 0) return { cause: 'rounding', ...at }
-  const isEarning = around.rebases || (around.accrues && isPositive(staked))
-  if (isEarning && isPositive(amount)) return { cause: 'accrual', ...at }
+  if (isAccrual(amount, around)) return { cause: 'accrual', ...at }
   const corrected = around.corrected.find((one) => overlaps(one, at))
   if (corrected !== undefined) return { cause: 'provider_correction', ...corrected }
   return { cause: 'unexplained', ...at }
+}
+
+/**
+ * Providers book what accrues once a day or once an epoch, and even 100 % a year is a hundredth in four days. More than that
+ * is something else, such as a deposit that is missing. A rebasing token is never booked, so its growth has no bound.
+ */
+function isAccrual(amount: Decimal, { earning, rebases }: Circumstances): boolean {
+  return isPositive(amount) && (rebases || compare(amount, multiply(earning, accruedShareMax)) <= 0)
 }
 
 function overlaps(a: Interval, b: Interval): boolean {

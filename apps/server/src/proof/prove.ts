@@ -7,7 +7,7 @@
  */
 import type { Connector, StoredRecord } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
-import { add, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
+import { add, dayMs, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
 import { recordProof } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -54,6 +54,8 @@ export interface ProveResult {
 
 /** A record this close to the reading may or may not be in it: the request takes time, and clocks differ a little. */
 const nearbyMs = 10_000
+/** Providers pay for earning assets at least once in this time. */
+const earnedMs = 7 * dayMs
 const recordsPerBatch = 5_000
 
 /** `thorough` judges every asset and record, not only those that changed. */
@@ -166,7 +168,6 @@ async function judgeAsset(
     opening: isWhole ? zero : row.observed_first,
     posted: isWhole ? row.posted : subtract(row.posted, row.posted_first),
     observed: row.observed,
-    staked: row.staked,
   }
   const { opening, posted, observed } = weighed
   const head = { assetKey: row.asset_key, spam: row.spam, opening, posted }
@@ -189,7 +190,7 @@ async function judgeAsset(
     unknown: (await store.listUnknown(deps.db, ref, row.asset_key, at)).map(toMoved),
     corrected: (await store.listCorrected(deps.db, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
-    accrues: source.definition.accrues === true,
+    earning: await findEarning(deps.db, ref, source, judged),
     rebases: source.definition.rebasing?.includes(row.asset_id) === true,
   }
   return { ...head, observed, ...judge(weighed, running, where, around) }
@@ -198,7 +199,19 @@ async function judgeAsset(
 const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ amount, atMs: Date.parse(at) })
 
 const nothing = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [] }
-const calm = { ...nothing, unit: null, accrues: false, rebases: false }
+const calm = { ...nothing, unit: null, earning: zero, rebases: false }
+
+/** What is held grows only if the provider paid something for it lately: without that, a small deposit may be missing. */
+async function findEarning(
+  db: Database,
+  ref: ConnectionRef,
+  { definition: { accrues } }: ProvedSource,
+  { row, at }: Judged,
+): Promise<Decimal> {
+  if (accrues === undefined) return zero
+  if (accrues === 'staked') return row.staked
+  return (await store.hasEarned(db, ref, row.asset_key, { at, withinMs: earnedMs })) ? row.observed : zero
+}
 
 /** The first break in any wallet of the asset. Breaks before the opening do not matter. */
 function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefined): Break | undefined {

@@ -28,7 +28,7 @@ function walk(beginningMs: number | undefined, ...batches: RunningRecord[][]): W
 describe('running balances', () => {
   const sound = records([10, '+5=5'], [20, '-2=3'], [30, '+4=7'], [40, '-7=0'])
 
-  it('that follow from each other end where the last record says', () => {
+  it('that follow from each other end at the last record’s balance', () => {
     assert.deepEqual(walk(0, sound), { assetId: 'crypto:bitcoin', lastAtMs: 40, balance: '0', firstBreak: undefined })
     assert.equal(walk(0, sound.slice(0, 2), sound.slice(2))?.firstBreak, undefined)
   })
@@ -58,7 +58,7 @@ describe('running balances', () => {
     })
   })
 
-  it('of one moment may come in any order', () => {
+  it('of the same time may come in any order', () => {
     const moment: [number, string][] = [
       [20, '+0=5'],
       [20, '-2=3'],

@@ -21,7 +21,7 @@ function differencesOf(state: KrakenState): Map<string, bigint> {
   return differences
 }
 
-/** What a scenario ends in when its history cannot be read to the end. */
+/** The state of a scenario whose history cannot be read to the end. */
 const unread: ReadonlySet<string> = new Set(['invalid_credentials', 'can_trade', 'down', 'revoked_later'])
 
 describe('the proof of every scenario', async () => {
@@ -36,7 +36,7 @@ describe('the proof of every scenario', async () => {
     .flatMap(({ provider_id, scenarios }) => scenarios.map(({ name }) => ({ provider_id, scenario: name })))
     .filter(({ scenario }) => scenario !== 'large')
 
-  /** The account that a scenario's calls were made for: each was made once. */
+  /** The account that a scenario's calls belong to; each scenario has one. */
   async function findState(provider_id: string, scenario: string): Promise<KrakenState> {
     const { requests } = await control<{ requests: { provider_id: string; account_id: string | null }[] }>('log')
     const ids = requests.flatMap((one) => (one.provider_id === provider_id ? [one.account_id ?? []].flat() : []))
@@ -48,7 +48,7 @@ describe('the proof of every scenario', async () => {
   }
 
   for (const wish of wishes.filter(({ scenario }) => !unread.has(scenario))) {
-    it(`${wish.provider_id} ${wish.scenario}: every balance adds up, also with a withdrawal on hold`, async () => {
+    it(`${wish.provider_id} ${wish.scenario}: every balance adds up, even with a withdrawal on hold`, async () => {
       const { access_token: token, connectionIds } = await api.signIn(JSON.stringify(wish), { providers: [wish] })
       await until(
         async () => (await api.ask(listProviders, '/accounts/v2/providers', token)).data,

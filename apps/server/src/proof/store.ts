@@ -196,6 +196,24 @@ export async function listUnknown(
   )
 }
 
+/** Whether interest or a reward in the asset was booked in the time up to a moment. */
+export async function hasEarned(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetKey: number,
+  { at, withinMs }: { at: string; withinMs: number },
+): Promise<boolean> {
+  const row = await sql.maybeRow(
+    `select from transactions t
+     join postings p on p.user_key = t.user_key and p.transaction_id = t.id
+     where t.user_key = $1::bigint and t.connection_key = $2::integer and t.category in ('interest', 'staking_reward')
+       and p.asset_key = $3::integer and t.occurred_at <= $4::timestamptz
+       and t.occurred_at > $4::timestamptz - make_interval(secs => $5::double precision / 1000) limit 1`,
+    [...keysOf(ref), assetKey, at, withinMs],
+  )
+  return row !== undefined
+}
+
 /** When records happened that the provider withdrew, or did not show when it was last asked. */
 export async function listCorrected(
   sql: Sql,

@@ -12,10 +12,10 @@ import { without, type Bookmark } from './plan.ts'
 import { joinStates, listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
-/** `overtaken`: another worker was there first, and nothing was kept. */
+/** `overtaken`: another worker was faster, and nothing was kept. */
 export type Kept = 'kept' | 'overtaken'
 
-/** Some pages of a window, in their order, and where the window stands after them. */
+/** Some pages of a window, in their order, and the position of the window after them. */
 export interface WindowProgress extends FinishedWindow {
   from: Bookmark | undefined
   /** Undefined when the window was read to its end. */
@@ -99,7 +99,7 @@ export async function putAside(deps: ReadingDeps, reading: Reading, window: Fini
   const records = reading.finished.reduce((sum, one) => sum + one.records.length, 0)
   const before = reading.finished.find(({ list }) => listIdOf(list) === id)
   const joined = before === undefined ? window : joinWindows(before, window)
-  // A bounded number of records, so that a crash loses little and memory stays flat.
+  // Limits the number of records, so that a crash loses little and memory stays flat.
   const isFull = records >= recordsAsideMax || joined === undefined
   if (isFull && (await keepFinished(deps, reading)) === 'overtaken') return 'overtaken'
   const others = isFull ? reading.finished : reading.finished.filter((one) => one !== before)
@@ -126,8 +126,8 @@ export function coverInMemory(reading: Reading, list: List, window: FinishedWind
 }
 
 /**
- * The provider no longer knows the list. Its window is not covered, and is not tried again in this job; nothing waits for
- * it, because the provider will not have it tomorrow either.
+ * The provider no longer knows the list. Its window is not covered, and is not tried again in this job; nothing waits
+ * for it, because the provider will not know it tomorrow either.
  */
 export function keepGone(
   deps: ReadingDeps,

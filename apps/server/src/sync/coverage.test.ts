@@ -33,13 +33,14 @@ const state = ({
 }: Partial<ReadingState> & { covered?: readonly TimeSpan[] }): ReadingState => ({
   lists: [{ covered, isListed: true }],
   poisoned: [],
+  readAtMs: undefined,
   issue: undefined,
   nowMs,
   ...given,
 })
 
 describe('the coverage of a stream', () => {
-  it('that was read to the end is one window and no hole, also minutes after the last run', () => {
+  it('that was read to the end is one window without a hole, even minutes after the last run', () => {
     const covered = [{ startMs: beginningMs, endMs: nowMs - 600_000 }]
     const { windows, holes } = toStreamCoverage(ledger, state({ covered }))
     assert.deepEqual({ windows, holes }, { windows: covered, holes: [] })
@@ -51,7 +52,16 @@ describe('the coverage of a stream', () => {
     assert.deepEqual(holes, [{ startMs: beginningMs, endMs: nowMs, ...syncing }])
   })
 
-  it('that is read newest first lacks what is older, and what came since', () => {
+  it('without any list is unread until a run has ended, and has no hole afterwards', () => {
+    const unused = { ...ledger, partitioned: true }
+    const before = toStreamCoverage(unused, state({ lists: [], issue: syncing }))
+    assert.deepEqual(before.holes, [{ startMs: beginningMs, endMs: nowMs, ...syncing }])
+    const { windows, holes, partitions } = toStreamCoverage(unused, state({ lists: [], readAtMs: day(1) }))
+    assert.deepEqual({ windows, holes }, { windows: [{ startMs: beginningMs, endMs: day(1) }], holes: [] })
+    assert.deepEqual(partitions, { count: 0, incomplete: 0 })
+  })
+
+  it('that is read newest first lacks older records, and those that came since', () => {
     const issue = { cause: 'venue_down', message: 'away', fix: 'Wait.' } as const
     const covered = [
       { startMs: day(30), endMs: day(20) },
@@ -67,7 +77,7 @@ describe('the coverage of a stream', () => {
     assert.equal(remedy, 'Wait.')
   })
 
-  it('that the provider forgets has a hole that stays, apart from the one that can be filled', () => {
+  it('that the provider forgets has a permanent hole, separate from the one that can be filled', () => {
     const { holes, providerLimit, remedy } = toStreamCoverage(forgetful, state({ issue: syncing }))
     assert.deepEqual(holes, [
       { startMs: beginningMs, endMs: day(90), cause: 'data_hole', message: 'The provider keeps 90 days.' },
@@ -76,7 +86,7 @@ describe('the coverage of a stream', () => {
     assert.deepEqual([providerLimit, remedy], ['The provider keeps 90 days.', 'Export the rest yourself.'])
   })
 
-  it('with records that could not be understood says when they lie, inside what was read', () => {
+  it('with records that could not be understood gives their times, inside the windows read', () => {
     const covered = [{ startMs: beginningMs, endMs: nowMs }]
     const poisoned = [{ startMs: day(5), endMs: day(5) + 1, records: 1 }]
     const { holes } = toStreamCoverage(ledger, state({ covered, poisoned }))
@@ -85,7 +95,7 @@ describe('the coverage of a stream', () => {
     assert.match(holes[0]?.message ?? '', /^One record /)
   })
 
-  it('of several lists is what was read in all of them, and counts those that lack something', () => {
+  it('of several lists is what was read in all of them, with a count of the incomplete ones', () => {
     const lists = [
       { covered: [{ startMs: beginningMs, endMs: day(1) }], isListed: true },
       { covered: [{ startMs: day(50), endMs: day(1) }], isListed: true },

@@ -52,6 +52,8 @@ export interface ReadListState {
 
 export interface ReadingState {
   lists: readonly ReadListState[]
+  /** When the last run ended; undefined before the first has. */
+  readAtMs: number | undefined
   poisoned: readonly Pick<PoisonedTime, 'startMs' | 'endMs' | 'records'>[]
   /** Why reading is not at its end; undefined when it is. */
   issue: Pick<ErrorItem, 'cause' | 'message' | 'fix'> | undefined
@@ -84,6 +86,7 @@ export async function findCoverage(
     return { stream, partition: name, place }
   })
   const { streams } = deps.getDefinition(connection.provider_id)
+  const readAtMs = connection.last_synced_at === null ? undefined : Date.parse(connection.last_synced_at)
   return streams.flatMap((stream) => {
     const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
       of.stream === stream.name && (partition === undefined || of.partition === partition)
@@ -93,7 +96,8 @@ export async function findCoverage(
     if (partition !== undefined && own.length === 0) return []
     // A stream without partitions has one list, also before anything was read of it.
     const read = own.length > 0 || stream.partitioned ? own : [{ covered: [], isListed: true }]
-    return [toStreamCoverage(stream, { lists: read, poisoned: poisoned.filter(isShown), issue, nowMs: deps.now() })]
+    const shown = { lists: read, poisoned: poisoned.filter(isShown), readAtMs }
+    return [toStreamCoverage(stream, { ...shown, issue, nowMs: deps.now() })]
   })
 }
 
@@ -118,7 +122,8 @@ const notRead = { cause: 'sync_in_progress', message: 'This part of the history 
 export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCoverage {
   const { lists, issue, nowMs } = state
   // A list that is gone is a hole of its own, with its name: it does not make the others unread.
-  const windows = intersect(lists.filter(({ gone }) => gone === undefined).map(toLasting))
+  const known = lists.filter(({ gone }) => gone === undefined)
+  const windows = lists.length === 0 ? toEmptyWindows(state) : intersect(known.map(toLasting))
   const newestMs = windows.at(-1)?.endMs
   // Between two runs the last minutes are not read yet. That does not count as a hole: the next run reads them.
   const untilMs = issue === undefined && newestMs !== undefined ? newestMs : nowMs
@@ -144,6 +149,11 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
     list.gone !== undefined || gapsBetween(toLasting(list), reachMs, readUntilMs).length > 0
   const partitions = { count: lists.length, incomplete: lists.filter(isIncomplete).length }
   return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy, partitions }
+}
+
+/** An account may have no list of a stream, such as a wallet that was never used: then a run has nothing to read there. */
+function toEmptyWindows({ readAtMs }: ReadingState): TimeSpan[] {
+  return readAtMs === undefined ? [] : [{ startMs: beginningMs, endMs: readAtMs }]
 }
 
 function toGoneHole({ covered, gone }: ReadListState): Hole[] {
@@ -229,7 +239,7 @@ export interface Completeness {
   hole: (Hole & { connectionId: string }) | undefined
 }
 
-/** From when on nothing is missing in the required streams of all the owner's connections. */
+/** The time from which nothing is missing in the required streams of all the owner's connections. */
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
   for (const { id, provider_id: providerId } of await store.listReadable(deps.db, owner)) {

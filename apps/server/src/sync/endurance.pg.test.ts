@@ -1,4 +1,4 @@
-/** What reading goes through and comes out of: parts of a provider away for days, wrong clocks, lost keys, lost jobs. */
+/** What reading recovers from: parts of a provider that are away for days, wrong clocks, lost keys and lost jobs. */
 import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -54,7 +54,7 @@ describe('reading', async () => {
     return async () => done++ === jobs
   }
 
-  it('of balances and of the other lists goes on while one list is away for days', async () => {
+  it('of balances and of the other lists continues while one list is away for days', async () => {
     const ref = await connect('default')
     await setFault(ref, { kind: 'http_5xx', endpoint: 'DepositStatus', times: 10_000 })
     for (let day = 0; day < 3; day += 1) {
@@ -85,7 +85,7 @@ describe('reading', async () => {
     }
   })
 
-  it('does not believe what was marked as read before it had come', async () => {
+  it('does not trust a window that was marked as read before its time had come', async () => {
     const ref = await connect('empty')
     await db.execute('update covered_windows set window_end = window_end + 86400000 where user_key = $1', [ref.userKey])
     await engine.moveClock(hourMs)
@@ -97,7 +97,7 @@ describe('reading', async () => {
     assert.ok(coverage?.every(({ windows }) => (windows.at(-1)?.endMs ?? Infinity) <= engine.clock.now()))
   })
 
-  it('finds what was booked days late, with the first run of a day', async () => {
+  it('finds records that were booked days late with the first run of a day', async () => {
     const ref = await connect('empty')
     await engine.moveClock(7 * 24 * hourMs)
     await readAgain(ref)
@@ -107,7 +107,7 @@ describe('reading', async () => {
     assert.equal(await countRaw(ref), 1)
   })
 
-  it('goes on when the user allows it again, also in the middle of a first read', async () => {
+  it('continues when the user allows it again, even in the middle of a first read', async () => {
     const owner = await engine.newOwner()
     const ref = await engine.connect(owner, 'default')
     await engine.drain({ enough: stopAfter(1) })
@@ -142,13 +142,13 @@ describe('reading', async () => {
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('with a key that was replaced meanwhile says nothing of the new one and leaves its run alone', async () => {
+  it('with a key that was replaced meanwhile does not affect the new key or its run', async () => {
     const ref = await connect('empty')
     const oldLane = await laneOf(ref)
     const payload = { ref, lane: oldLane }
     await setFault(ref, { kind: 'latency_ms', latency_ms: 400 })
     const old = engine.sync.task(payload, signal)
-    // As an accepted repair does, while the old key waits for its answer.
+    // Does what an accepted repair does, while the old key waits for its answer.
     const repaired = await db.transaction(async (tx) => {
       await tx.execute("update connections set key_lane = 'new' where id = $1", [ref.connectionId])
       await engine.sync.begin(tx, ref, 'new')
@@ -161,14 +161,14 @@ describe('reading', async () => {
     await engine.control(`accounts/${ref.accountId}/key`, { revoked: false })
     await clearFaults()
 
-    // What was queued for the old key goes on in the lane of the new.
+    // Jobs that were queued for the old key continue in the lane of the new one.
     await engine.sync.task(payload, signal)
     assert.deepEqual(await listLanes(ref), ['new'])
     await engine.drain({ delayed: true })
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('begins again, by upkeep, when its next job was lost', async () => {
+  it('is restarted by upkeep when its next job was lost', async () => {
     const ref = await connect('empty')
     await db.execute('select graphile_worker.remove_job($1)', [`sync:${ref.connectionId}`])
     await engine.sync.sweep()
@@ -178,7 +178,7 @@ describe('reading', async () => {
     assert.deepEqual(await listLanes(ref), [await laneOf(ref)])
   })
 
-  it('by request is not answered by one that was asked for before it', async () => {
+  it('on request is not satisfied by a run that was requested earlier', async () => {
     const ref = await connect('empty')
     const lane = await laneOf(ref)
     const untilMs = engine.clock.now()
@@ -193,7 +193,7 @@ describe('reading', async () => {
       )
       await engine.sync.refreshTask(parseStored('refresh', payload), signal)
     }
-    // An earlier refresh on its way queues its rest, which takes the place of the new job.
+    // An earlier refresh that is running queues its rest, which replaces the new job.
     await queueRefresh(db, { ref, lane, kind: 'transactions', attempt: 1, run: { untilMs, stage: 'rest' } }, 0)
     await runQueued()
     assert.equal((await engine.sync.findRefresh(ref, refreshId))?.status, 'queued')
@@ -203,7 +203,7 @@ describe('reading', async () => {
     assert.equal(await countRaw(ref), 1)
   })
 
-  it('backs off for all who use a budget when a provider says "too many" while a key is checked', async () => {
+  it('backs off for every user of a budget when a provider reports a rate limit while a key is checked', async () => {
     const account = await engine.newAccount('empty')
     await setFault(account, { kind: 'http_429_retry_after', retry_after_s: 3_600, endpoint: 'GetApiKeyInfo' })
     const { connectionId } = await engine.add(await engine.newOwner(), account)

@@ -1,4 +1,7 @@
-/** Lists that the provider no longer knows: coverage names them, and they hold up nothing. */
+/**
+ * Lists that the provider no longer knows, and accounts without any list: what coverage reports, and that nothing waits
+ * for them.
+ */
 import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -46,7 +49,7 @@ describe('a list that the provider no longer knows', async () => {
     const row = await reader.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause], ['active', null])
     assert.equal(await countRaw(ref), 11)
-    // Once is enough: the provider does not know the list, whichever of its windows is asked for.
+    // One request is enough: the provider does not know the list, whichever window is requested.
     assert.equal(provider.requests.filter(({ partition }) => partition === 'B').length, 1)
     const { windows, holes, partitions } = await findCoverage(ref)
     assert.ok((windows.at(-1)?.endMs ?? 0) > (before.windows.at(-1)?.endMs ?? Infinity))
@@ -102,5 +105,24 @@ describe('a list that the provider no longer knows', async () => {
     assert.equal(await countRaw(ref), 16)
     assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
     assert.equal((await findCoverage(ref)).holes.length, 1)
+  })
+})
+
+describe('an account that has no list', async () => {
+  const reader = await openReader()
+
+  it('is read without a hole, and read again', async () => {
+    reader.use(createTestProvider({ streams: [{ ...plainStream, partitioned: true }] }))
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    for (const round of ['the first run', 'a run that finds nothing', 'another']) {
+      const row = await reader.connections.find(ref, ref.connectionId)
+      assert.deepEqual([row?.status, row?.status_cause], ['active', null], round)
+      const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+      assert.deepEqual([ledger?.holes, ledger?.windows.length], [[], 1], round)
+      assert.equal((await reader.sync.findCompleteness(ref)).hole, undefined, round)
+      await reader.moveClock(hourMs)
+      await reader.run(ref)
+    }
   })
 })

@@ -30,7 +30,7 @@ describe('a run that finds nothing new', async () => {
         `sync:${connectionId}`,
       ])
     ).payload
-  /** The run as a worker does it, with the look at the clock before it. */
+  /** Runs as a worker does, which reads the clock first. */
   const run = async (ref: ConnectionRef): Promise<string[]> => {
     const payload = await takeJob(ref)
     const { signal } = new AbortController()
@@ -40,7 +40,7 @@ describe('a run that finds nothing new', async () => {
     })
     return sent.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim())
   }
-  /** As another connection of the fleet does it every few minutes: prices are the same for all. */
+  /** Other connections of the fleet do this every few minutes, because all connections share the prices. */
   const refreshPrices = async (): Promise<void> => {
     const rows = await db.rows<{ id: string }>('select id from assets')
     await engine.prices.ensureCurrent(rows.map(({ id }) => id))
@@ -48,7 +48,7 @@ describe('a run that finds nothing new', async () => {
 
   it('sends at most 15 statements, whatever the number of records that it reads again', async () => {
     const ref = await connectRead('default')
-    // Recent movements lie in the overlap of every stream: they are read with each run.
+    // Recent movements lie in the overlap of every stream, so each run reads them again.
     await engine.control(`accounts/${ref.accountId}/entries`, {
       entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5' }],
     })
@@ -80,7 +80,7 @@ describe('a run that finds nothing new', async () => {
     const coverage = (await engine.sync.findCoverage(ref, ref.connectionId)) ?? []
     for (const { stream, windows } of coverage) {
       assert.equal(windows.length, 1, stream)
-      // Up to the moment of this run, which was a quarter of an hour after the one before.
+      // Coverage reaches the time of this run, a quarter of an hour after the one before.
       assert.ok((windows[0]?.endMs ?? 0) >= Date.parse(before.row?.last_synced_at ?? '') + 14 * minuteMs, stream)
     }
     const jobs = await db.rows<{ due_ms: number }>(
@@ -88,7 +88,7 @@ describe('a run that finds nothing new', async () => {
        from graphile_worker.jobs where key = $1`,
       [`sync:${ref.connectionId}`],
     )
-    // The job is added a moment after its time was chosen: it is due then or later.
+    // The job is added shortly after its time was chosen, so it is due then or later.
     const plannedMs = Date.parse(after.row?.next_sync_at ?? '') - engine.clock.now()
     assert.deepEqual(
       jobs.map(({ due_ms }) => due_ms >= plannedMs - 1 && due_ms <= plannedMs + hourMs),
@@ -96,7 +96,7 @@ describe('a run that finds nothing new', async () => {
     )
   })
 
-  it('tells no webhook, and leaves holdings and their users alone', async () => {
+  it('sends no webhook, and does not touch holdings or users', async () => {
     const ref = await connectRead('default')
     await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
     const look = (): Promise<unknown> =>
@@ -114,7 +114,7 @@ describe('a run that finds nothing new', async () => {
     await engine.webhooks.remove(ref.tenantId)
   })
 
-  it('ends what failures were counted before it', async () => {
+  it('resets the count of earlier failures', async () => {
     const ref = await connectRead('empty')
     await db.execute('insert into sync_failures (user_key, connection_key, failures) values ($1, $2, 3)', [
       ref.userKey,
@@ -124,7 +124,7 @@ describe('a run that finds nothing new', async () => {
     assert.deepEqual(await db.rows('select from sync_failures where user_key = $1', [ref.userKey]), [])
   })
 
-  it('reads the rights of the key once a day, and finds one that was given more', async () => {
+  it('reads the rights of the key once a day, and detects a key with added rights', async () => {
     const ref = await connectRead('empty')
     const countLooks = async (): Promise<number> => (await engine.listCalls(ref))['GetApiKeyInfo'] ?? 0
     const first = await countLooks()
@@ -214,13 +214,13 @@ describe('the next run', async () => {
     await engine.webhooks.remove(ref.tenantId)
   })
 
-  it('comes soon for a new connection: the person who made it looks at it', async () => {
+  it('comes soon for a new connection, because the user who added it is looking at it', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     await engine.drain({ delayed: true })
     isNear(await plannedMinutes(ref), 15)
   })
 
-  it('comes at once when the user comes back after hours, and not before its time after minutes', async () => {
+  it('comes at once when the user returns after hours, but keeps its time after minutes', async () => {
     const [late, fresh, broken] = [await connectOld(), await connectOld(), await connectOld()]
     for (const ref of [late, fresh, broken]) await begin(ref)
     await db.execute("update connections set last_synced_at = last_synced_at - interval '2 hours' where id = $1", [
@@ -231,7 +231,7 @@ describe('the next run', async () => {
     await engine.connections.onUserReads([late, fresh, broken])
     assert.ok((await jobMinutes(late)) < 0.5)
     isNear(await jobMinutes(fresh), 15)
-    // What backs off from a failing provider keeps its own time.
+    // A connection that backs off from a failing provider keeps its own time.
     isNear(await jobMinutes(broken), 360)
     const row = await engine.connections.find(late, late.connectionId)
     assert.ok(Date.parse(row?.next_sync_at ?? '') <= engine.clock.now())

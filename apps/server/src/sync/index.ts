@@ -35,9 +35,9 @@ export interface Sync {
   /** The job behind a refresh. */
   refreshTask: Handler<'refresh'>
   forget(tx: Sql, ref: ConnectionRef): Promise<void>
-  /** Undefined when the owner has no such connection. With `partition`, of that list alone. */
+  /** Undefined when the owner has no such connection. With `partition`, reports on that list alone. */
   findCoverage(owner: Owner, connectionId: string, partition?: string): Promise<StreamCoverage[] | undefined>
-  /** From when on nothing is missing in the histories of all the owner's connections. */
+  /** The time from which nothing is missing in the histories of all the owner's connections. */
   findCompleteness(owner: Owner): Promise<Completeness>
   /** Reads again, all connections or those named; refuses when every one of them was read again a moment ago. */
   requestRefresh(owner: Owner, kind: RefreshKind, connectionIds: readonly string[] | undefined): Promise<Refresh>

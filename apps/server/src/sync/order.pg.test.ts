@@ -1,4 +1,4 @@
-/** In which order a connection is read: what people look at first, first; and around what cannot be read. */
+/** The order in which a connection is read: first what users look at first, and around what cannot be read. */
 import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -38,7 +38,7 @@ describe('a first read', async () => {
   const clearFaults = (): Promise<unknown> =>
     fetch(`${engine.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
 
-  it('begins with a job for the balances alone, which goes before the background; the rest is background', async () => {
+  it('begins with a job for the balances alone, which goes before background jobs; the rest is a background job', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     assert.deepEqual(
       (await listJobs(ref)).map(({ priority }) => priority),
@@ -64,7 +64,7 @@ describe('a first read', async () => {
     const { connectionId } = await engine.add(owner, account)
     assert.ok(connectionId !== null)
     const ref = { ...(await engine.toRef(owner, connectionId)), ...account }
-    // A page for the last days, and the empty one after it; then the ledger is away.
+    // The provider serves a page for the last days and the empty one after it; then the ledger is away.
     await engine.control('providers/kraken/faults', {
       kind: 'http_5xx',
       endpoint: 'Ledgers',
@@ -97,9 +97,9 @@ describe('a first read', async () => {
     }
   })
 
-  it('in two windows asks for one page more of each list than in one would take', async () => {
+  it('in two windows requests one more page of each list than one window would', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
-    // Without the run behind it, which reads past the balances so that they can be judged.
+    // This leaves out the run behind it, which reads past the balances so that they can be judged.
     const isRead = async (): Promise<boolean> =>
       (await engine.connections.find(ref, ref.connectionId))?.status === 'active'
     await engine.drain({ delayed: true, enough: isRead })
@@ -107,13 +107,14 @@ describe('a first read', async () => {
       `accounts/${ref.accountId}/state`,
     )
     const calls = await engine.listCalls(ref)
-    // Pages of fifty; of the ledger every one but the first shows a row again, and each window ends with an empty page.
+    // Pages have fifty rows. Every page of the ledger except the first repeats a row, and each window ends with an
+    // empty page.
     assert.ok((calls['Ledgers'] ?? 0) <= Math.ceil((ledger?.length ?? 0) / 49) + 3, JSON.stringify(calls))
     assert.ok((calls['DepositStatus'] ?? 0) <= Math.ceil((deposits?.length ?? 0) / 50) + 1, JSON.stringify(calls))
     assert.ok((calls['WithdrawStatus'] ?? 0) <= Math.ceil((withdrawals?.length ?? 0) / 50) + 1, JSON.stringify(calls))
   })
 
-  it('is followed by runs a quarter of an hour apart, each connection at another moment', async () => {
+  it('is followed by runs a quarter of an hour apart, at a different time for each connection', async () => {
     await engine.drain({ delayed: true })
     const rows = await db.rows<{ minutes: number }>(
       `select extract(epoch from next_sync_at - last_synced_at)::float8 / 60 as minutes from connections
@@ -125,7 +126,7 @@ describe('a first read', async () => {
       minutes.every((one) => one >= 11.2 && one <= 18.8),
       JSON.stringify(minutes),
     )
-    // Two of them may meet by chance.
+    // Two of the times may coincide by chance.
     assert.ok(new Set(minutes).size > 1)
   })
 

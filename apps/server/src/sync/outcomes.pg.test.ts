@@ -1,4 +1,4 @@
-/** What reading a connection comes to, and what the two policies make of it. */
+/** The outcomes of reading a connection, and what the two policies make of them. */
 import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -14,7 +14,7 @@ describe('reading a connection', async () => {
   const reader = await openReader()
   const { db } = reader
   const log = pino({ level: 'silent' })
-  const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
+  const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
   const { prove } = reader.proof
   const seen: string[] = []
   const watch: ReadingWatch = {
@@ -22,7 +22,16 @@ describe('reading a connection', async () => {
     brokeDown: () => seen.push('broke down'),
     committed: (providerId, seconds) => assert.ok(seconds > 0, `${providerId}: ${seconds}`),
   }
-  const deps = { ...reader, metering, prove, watch, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
+  const deps = {
+    ...reader,
+    metering,
+    prove,
+    watch,
+    now: () => reader.clock.now(),
+    random: () => 0.5,
+    scaleWait: (ms: number) => ms,
+    log,
+  }
 
   async function connect(provider: TestProvider): Promise<ConnectionRef> {
     reader.use(provider)
@@ -42,7 +51,7 @@ describe('reading a connection', async () => {
     )
   }
 
-  it('is done when everything was read, and idle when the next time shows nothing new', async () => {
+  it('is done when everything was read, and idle when the next run finds nothing new', async () => {
     const provider = createTestProvider()
     fill(provider, 3)
     const ref = await connect(provider)
@@ -54,7 +63,7 @@ describe('reading a connection', async () => {
     assert.deepEqual([outcome, isIdle], [{ kind: 'done' }, true])
   })
 
-  it('asks for balances in parts, keeps what each part learned, and after a failure goes on behind it', async () => {
+  it('requests balances in parts, keeps what each part learned, and after a failure continues from there', async () => {
     const provider = createTestProvider()
     const asked: unknown[] = []
     let isDown = true
@@ -85,7 +94,7 @@ describe('reading a connection', async () => {
     assert.equal(provider.balancesRead, 2)
   })
 
-  it('has more when the allowance of the job ended first, and says where it goes on', async () => {
+  it('has more when the allowance of the job ended first, and says where it continues', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1
     fill(provider, 420)
@@ -105,14 +114,14 @@ describe('reading a connection', async () => {
     assert.deepEqual([outcome.kind, run?.stage], ['more', 'recent'])
   })
 
-  it('waits when our own budget is used up, and begins again if it had not begun', async () => {
+  it('waits when our own budget is used up, and starts over if it had not begun', async () => {
     const tiers = [{ capacity: 3, refillPerSecond: 1 / 1_000 }] as const
     const provider = createTestProvider({ budget: { buckets: [{ name: 'calls', scope: 'key', tiers }] } })
     fill(provider, 30)
     const ref = await connect(provider)
     const { outcome, run } = await read(ref)
     assert.ok(outcome.kind === 'wait' && outcome.ms > 1_000, JSON.stringify(outcome))
-    // The verification, the balances and one page took what there was.
+    // The verification, the balances and one page used up the budget.
     assert.ok(run !== undefined)
     assert.equal((await db.rows('select from raw_records where user_key = $1', [ref.userKey])).length, 2)
     const other = await read(
@@ -169,7 +178,7 @@ describe('reading a connection', async () => {
     const ref = await connect(provider)
     provider.answer = async ({ position }, page) => {
       if (position === '9') {
-        // Pages are committed while the next ones are fetched: the first commit may still be under way.
+        // Pages are committed while the next ones are fetched, so the first commit may still be in progress.
         await until('a page is committed', async () => {
           const moved = await db.execute("update stream_bookmarks set position = '15' where user_key = $1", [
             ref.userKey,
@@ -187,7 +196,7 @@ describe('reading a connection', async () => {
     assert.equal(bookmark?.position, '15')
   })
 
-  it('fails as a whole, with nothing under way afterwards, when the database is lost while a page is fetched', async () => {
+  it('fails as a whole, with nothing in progress afterwards, when the database is lost while a page is fetched', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1
     fill(provider, 30)

@@ -39,11 +39,11 @@ function readAll(stream: Stream, spans: readonly Span[], end: number): { windows
 }
 
 describe('the next window', () => {
-  it('of a list never read is all of it, when the provider sets no limits', () => {
+  it('of a list that was never read is all of it, when the provider sets no limits', () => {
     assert.deepEqual(nextStep(plain, nothing, until), { kind: 'open', window: { start: beginningMs, end: until } })
   })
 
-  it('is none when all is covered', () => {
+  it('does not exist when everything is covered', () => {
     assert.equal(nextStep(plain, covered({ start: beginningMs, end: until }), until), 'covered')
     assert.equal(nextStep(plain, covered({ start: beginningMs, end: until + hourMs }), until), 'covered')
   })
@@ -60,7 +60,7 @@ describe('the next window', () => {
     )
   })
 
-  it('does not ask for what the provider has forgotten', () => {
+  it('does not include times that the provider has forgotten', () => {
     const stream = { ...plain, retentionMs: 30 * dayMs }
     assert.deepEqual(nextStep(stream, nothing, until), {
       kind: 'open',
@@ -102,7 +102,7 @@ describe('the next window', () => {
     })
   })
 
-  it('leaves out what the provider could not give in this job', () => {
+  it('leaves out windows that the provider could not return in this job', () => {
     const standing = { ...nothing, missing: [{ start: beginningMs, end: until }] }
     assert.equal(nextStep(plain, standing, until), 'covered')
   })
@@ -154,12 +154,12 @@ describe('an open window', () => {
   })
 })
 
-describe('what is read again', () => {
+describe('the range that is read again', () => {
   const read = (end: number): Standing => covered({ start: beginningMs, end })
   const from = (stream: Stream, end: number, nowMs: number, pendingSinceMs?: number): number | undefined =>
     listRereads(stream, read(end), nowMs, pendingSinceMs)[0]?.start
 
-  it('begins a little before what is covered', () => {
+  it('begins shortly before the end of the covered range', () => {
     const nowMs = until + 12 * hourMs
     assert.equal(from(plain, nowMs - 10 * hourMs, nowMs), nowMs - 11 * hourMs)
   })
@@ -177,13 +177,13 @@ describe('what is read again', () => {
     assert.equal(from(plain, nowMs - hourMs, nowMs, nowMs - 1), nowMs - 2 * hourMs)
   })
 
-  it('lies before every gap, also one that an earlier job has left', () => {
+  it('lies before every gap, including one that an earlier job left', () => {
     const standing = covered({ start: beginningMs, end: until - 90 * dayMs }, { start: until - 60 * dayMs, end: until })
     const expected = [{ start: until - 97 * dayMs, end: until - 60 * dayMs }]
     assert.deepEqual(listRereads(plain, standing, until, until - 80 * dayMs), expected)
   })
 
-  it('is nothing while there is nothing new, and in a first read', () => {
+  it('is empty while there is nothing new, and in a first read', () => {
     assert.equal(from(plain, until, until), undefined)
     assert.deepEqual(listRereads(plain, nothing, until, undefined), [])
     assert.deepEqual(listRereads(plain, covered({ start: until - dayMs, end: until }), until, until - 9), [])

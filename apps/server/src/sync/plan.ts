@@ -36,7 +36,7 @@ export interface Standing {
 export type Step = { kind: 'open'; window: Span } | { kind: 'resume'; bookmark: Bookmark } | 'covered' | 'reached'
 
 /**
- * `covered`: nothing is left up to `until`. `reached`: nothing since `notBefore`, but before it.
+ * `covered`: nothing is left up to `until`. `reached`: nothing is left since `notBefore`, but older time is.
  *
  * A gap that begins before `notBefore` is cut there: its newer part is a window of its own, and the older one touches it,
  * so that the two become one when both are read.

@@ -23,7 +23,7 @@ export type Outcome = { kind: 'done' } | { kind: 'more' } | Stop
 /** `recent`: the last days of every list come first. `rest`: those are shown already. */
 export type Stage = 'recent' | 'rest'
 
-/** What a job's payload says of a run that has begun. */
+/** What the payload of a job holds about a run that has begun. */
 export interface RunState {
   untilMs: number
   stage: Stage
@@ -40,7 +40,7 @@ export interface ReadRequest {
 
 export interface ReadResult {
   outcome: Outcome
-  /** Where the next job goes on; undefined when the run has to begin again, with its balances. */
+  /** Where the next job continues; undefined when the run has to begin again, with its balances. */
   run: RunState | undefined
   /**
    * True when the job read a page of every list that failed. Only failures without a page between them add up to longer
@@ -66,7 +66,7 @@ export async function readConnection(
 ): Promise<ReadResult> {
   const { run: given, interactive, signal } = request
   // Rows of the last moments may still be on their way to the provider's own list.
-  const untilMs = given?.untilMs ?? Math.floor(deps.now() - opened.definition.settlesMs / deps.pace)
+  const untilMs = given?.untilMs ?? Math.floor(deps.now() - opened.definition.settlesMs)
   const places = await store.loadPlaces(deps.db, ref)
   const reading: Reading = {
     ...{ ref, opened, untilMs, places, state: places.state, isStateNew: false },
@@ -152,8 +152,8 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
 }
 
 /**
- * `run.stage` is where the next job goes on. A list that cannot be read does not keep the others from being read: its fault
- * is in `reading.faults`.
+ * `run.stage` is where the next job continues. A list that cannot be read does not stop the others: its fault is in
+ * `reading.faults`.
  */
 async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
   const { opened, untilMs } = reading
@@ -176,15 +176,15 @@ async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): 
 /** False when the allowance ended it first. */
 async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: number): Promise<boolean> {
   const { ref, opened, state } = reading
-  // Deriving needs every list without which a record could be taken for something else.
+  // Deriving needs every list without which a record could be misunderstood.
   if (isRequiredAway(reading)) return true
   const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
   return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), sinceMs)
 }
 
 /**
- * From when on everything was read that may belong to a story, a span behind the start of what was read. Undefined when a
- * list of blocks does not say from which time on it was read.
+ * The time from which all parts of a story have been read: one span after the start of what was read. Undefined when a
+ * list of blocks does not say at which time its read part begins.
  */
 function findShownSince(reading: Reading, sinceMs: number): number | undefined {
   const { storySpanMs } = reading.opened.definition

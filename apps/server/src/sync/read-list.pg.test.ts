@@ -1,5 +1,5 @@
 /** Windows, bookmarks, lists and their cursors, on providers that the tests write. */
-import { dayMs, hourMs, SourceError } from '@assay/core'
+import { dayMs, hourMs, minuteMs, SourceError } from '@assay/core'
 import type { Page, PageRequest } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -11,7 +11,7 @@ describe('reading lists', async () => {
   const reader = await openReader()
   const { db } = reader
 
-  /** So many records, an hour apart, the newest an hour ago. */
+  /** This many records, an hour apart, the newest an hour ago. */
   function fill(provider: TestProvider, count: number, list = 'ledger/'): void {
     const nowMs = reader.clock.now()
     const records = Array.from({ length: count }, (_, index) => record(`K${index}`, nowMs - (index + 1) * hourMs))
@@ -27,7 +27,7 @@ describe('reading lists', async () => {
   it('keeps new entries and balances coming while a long first history is being read', async () => {
     const provider = reader.use(createTestProvider())
     provider.pageSize = 1
-    // Days apart: the last weeks fit into one job, the years before take many.
+    // The records are days apart: the last weeks fit into one job, and the years before take many.
     const startMs = reader.clock.now()
     provider.lists.set(
       'ledger/',
@@ -35,7 +35,7 @@ describe('reading lists', async () => {
     )
     const ref = await reader.connectTest()
     let jobs = 0
-    // One job for the balances, one for pages; then the provider lets us wait.
+    // There is one job for the balances and one for pages; then the provider makes us wait.
     await reader.drain({ enough: async () => jobs++ === 2 })
     const before = await countRaw(ref)
     assert.ok(before >= 198 && before < 210, String(before))
@@ -54,7 +54,7 @@ describe('reading lists', async () => {
       new Date(newMs).toISOString(),
     ])
     assert.equal(shown.length, 1)
-    // The first history goes on where it was, and both meet.
+    // The first history continues where it was, and both meet.
     assert.equal((await find(ref))?.status, 'syncing')
     await reader.drain({ delayed: true })
     assert.equal((await find(ref))?.status, 'active')
@@ -64,6 +64,23 @@ describe('reading lists', async () => {
     assert.deepEqual([ledger?.windows.length, ledger?.holes], [1, []])
     const asked = provider.requests.filter(({ position }) => position === unfinished.position)
     assert.ok(asked.length <= 2, `${asked.length} times the page at the bookmark`)
+  })
+
+  it('gives each of many lists its turn, although the run lasts longer than the interval between runs', async () => {
+    const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, partitioned: true }] }))
+    provider.partitions = Array.from({ length: 300 }, (_, index) => ({
+      ...{ stream: 'ledger', partition: `opened by a stranger ${index}` },
+    }))
+    provider.partitions.push({ stream: 'ledger', partition: 'the last one' })
+    provider.lists.set('ledger/the last one', [record('K', reader.clock.now() - dayMs)])
+    const ref = await reader.connectTest()
+    // One job reads 200 pages. The provider is so slow that a quarter of an hour passes with each.
+    for (let round = 0; round < 3; round += 1) {
+      let jobs = 0
+      await reader.drain({ enough: async () => jobs++ === 1 })
+      await reader.moveClock(16 * minuteMs)
+    }
+    assert.deepEqual(await reader.listAmounts(ref), ['1'])
   })
 
   it('has a bookmark for each open window, and resumes the newest first', async () => {
@@ -132,7 +149,7 @@ describe('reading lists', async () => {
     assert.deepEqual([later?.partitions, later?.holes], [{ count: 3, incomplete: 0 }, []])
   })
 
-  it('shows as read what was read in every list, and counts those that were not', async () => {
+  it('reports as covered what was read in every list, and counts the incomplete lists', async () => {
     const streams = [{ ...plainStream, partitioned: true }] as const
     const provider = reader.use(createTestProvider({ streams }))
     provider.partitions = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
@@ -163,7 +180,7 @@ describe('reading lists', async () => {
     const ref = await reader.connectTest()
     const sent = await recordStatements(() => reader.drain({ delayed: true }))
     assert.ok(provider.requests.length > 90, String(provider.requests.length))
-    // The last weeks, the rest, and the hours since.
+    // There are windows for the last weeks, the rest, and the hours since.
     const writes = sent.filter(({ text }) => text.includes('insert into covered_windows'))
     assert.ok(writes.length <= 3, String(writes.length))
     assert.equal(await countRaw(ref), 4)
@@ -243,7 +260,7 @@ describe('reading lists', async () => {
     await reader.run(ref)
     assert.equal(Math.min(...provider.requests.map(({ window }) => window.start)), held.occurredAtMs)
     assert.equal(await statusOf(), 'confirmed')
-    // Nothing is pending any more: back to the overlap.
+    // Nothing is pending any more, so the read goes back only to the overlap.
     await reader.moveClock(hourMs)
     provider.requests.length = 0
     await reader.run(ref)
@@ -269,7 +286,7 @@ describe('reading lists', async () => {
     assert.equal(new Set(positions).size, positions.length)
   })
 
-  it('reads around a list whose answers cannot be read, and says so without blaming the connection to it', async () => {
+  it('reads around a list whose responses cannot be parsed, and says so without blaming the connection', async () => {
     const streams = [plainStream, { ...plainStream, name: 'extra', required: false }] as const
     const provider = reader.use(createTestProvider({ streams }))
     fill(provider, 2)
@@ -285,7 +302,7 @@ describe('reading lists', async () => {
     assert.doesNotMatch(row.status_message ?? '', /reach|answer(ed)? since/)
     assert.equal((await reader.listAmounts(ref)).length, 2)
     assert.deepEqual(await db.rows('select from circuits'), [])
-    // However often, and with however many keys.
+    // This holds however often it happens, and for any number of keys.
     const others = [await reader.connectTest(), await reader.connectTest(), await reader.connectTest()]
     for (const other of [...others, ...others]) await reader.run(other)
     assert.deepEqual(await db.rows('select from circuits'), [])
@@ -294,13 +311,13 @@ describe('reading lists', async () => {
     assert.equal((await find(ref))?.status, 'active')
   })
 
-  it('reads around a window that the provider cannot give, and says which', async () => {
+  it('reads around a window that the provider cannot return, and names it', async () => {
     const stream = { ...plainStream, windowMax: 10 * dayMs, retentionMs: 40 * dayMs, overlap: 0 }
     const provider = reader.use(createTestProvider({ streams: [stream] }))
     const lostMs = reader.clock.now() - 25 * dayMs
     provider.answer = ({ window, position }, page) => {
       const isLost = window.start <= lostMs && lostMs < window.end
-      // Found out only on its third page.
+      // The failure appears only on its third page.
       if (isLost && position === '2') throw new SourceError('data_hole', 'gone')
       return isLost ? { records: [], next: position === null ? '1' : '2' } : page
     }

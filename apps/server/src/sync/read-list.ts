@@ -91,9 +91,9 @@ type OpenStep = Exclude<Step, string>
 interface Walk {
   list: List
   window: CoveredSpan
-  /** The committed place; undefined until a page was. */
+  /** The committed place; undefined until a page was committed. */
   from: Bookmark | undefined
-  /** Fetched and not kept yet. */
+  /** Pages that were fetched and are not kept yet. */
   waiting: Page[]
   /** The keys that this walk showed; undefined when it began in another job, or showed too many to remember. */
   keys: string[] | undefined
@@ -119,7 +119,8 @@ async function walkWindow(
     for (;;) {
       const asked = await fetching
       if (asked.kind !== 'answer') {
-        // At once, and not after this list's commits: lists that are read at the same time would go on asking.
+        // Ends the job at once and not after this list's commits: lists that are read at the same time would continue
+        // to ask.
         if (endsJob(asked)) reading.allowance.end()
         if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
         const isHole = asked.kind === 'fault' && asked.error.fault === 'data_hole'
@@ -137,7 +138,8 @@ async function walkWindow(
       if ((await committer.offer(walk)) === 'overtaken') return { kind: 'overtaken' }
     }
   } finally {
-    // Nothing of the walk may still be under way when it ends. If both failed, the first failure is the one that is thrown.
+    // No part of the walk may still be running when it ends. If both failed, the first failure is the one that is
+    // thrown.
     await Promise.allSettled([fetching, committer.settle()])
   }
 }
@@ -212,8 +214,9 @@ function startCommitter(reading: Reading, keep: (pages: Page[]) => Promise<Kept>
       if (underWay !== undefined && isFull(reading, walk) && (await settle()) === 'overtaken') return 'overtaken'
       // The first page of a window waits for the second: with it the window may be at its end, and is put aside.
       const isFirst = walk.from === undefined && walk.waiting.length === 1
-      if (underWay === undefined && !isFirst) begin(walk)
-      return 'kept'
+      if (underWay === undefined && (!isFirst || isFull(reading, walk))) begin(walk)
+      // A list that begins when the others have fetched too much has no earlier commit to wait for, only its own.
+      return isFull(reading, walk) ? settle() : 'kept'
     },
     async finish(walk) {
       if ((await settle()) === 'overtaken') return 'overtaken'
@@ -267,7 +270,7 @@ function toComplete({ opened }: Reading, { keys, window }: Walk, last: Page | un
 
 /** The window was read to its end. A small one without kept records is put aside (commit.ts). */
 async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<Kept> {
-  // Only after the commit that is under way is it known whether anything of the window is kept.
+  // Only after the running commit is it known whether anything of the window is kept.
   if ((await committer.settle()) === 'overtaken') return 'overtaken'
   const { list, waiting } = walk
   const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)

@@ -1,6 +1,6 @@
 /**
  * Reads the lists of an account: several at the same time where the connector allows it, begun in the order in which it
- * names them. Each list keeps its own pages; what one of them meets is judged here, one list after another.
+ * names them. Each list keeps its own pages; this file judges their outcomes, one list after another.
  *
  *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
  */
@@ -40,10 +40,10 @@ export async function readPartitions(deps: ReadingDeps, reading: Reading): Promi
   return undefined
 }
 
-/** All lists: the least that any of them came to. */
+/** Combines all lists: the least progress that any of them made. */
 export async function readLists(deps: ReadingDeps, reading: Reading, backMs?: number): Promise<ListProgress | Stop> {
   const progress = await readEach(deps, reading, backMs)
-  // Pages of other lists are good, whatever ended this one; not so when another worker has the key.
+  // Pages of other lists are valid, whatever ended this one, unless another worker has the key.
   if (typeof progress !== 'string' && progress.kind === 'overtaken') return progress
   return (await keepFinished(deps, reading)) === 'kept' ? progress : { kind: 'overtaken' }
 }
@@ -57,10 +57,13 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
   const { allowance, opened } = reading
   const round: Round = { begun: new Set(), waits: new Map(), reached: 'covered', stop: undefined }
   const underWay = new Map<string, Promise<Ended>>()
+  // Named once, and again when the connector has learned something: a wallet may have thousands of lists, and a search
+  // through all of them for each one would use up the job's time before a page is read.
+  let left = listLists(reading).toReversed()
 
   function beginMore(): void {
     while (underWay.size < callsMaxOf(opened) && round.reached !== 'stopped' && round.stop === undefined) {
-      const list = listLists(reading).find((one) => !round.begun.has(listIdOf(one)))
+      const list = left.pop()
       if (list === undefined) return
       round.begun.add(listIdOf(list))
       if (isAway(reading, list) || round.waits.has(list.stream.name)) continue
@@ -79,10 +82,13 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
       if (reading.isStateNew && round.stop === undefined) {
         const stop = await readPartitions(deps, reading)
         if (stop !== undefined) endRound(reading, round, stop)
+        left = listLists(reading)
+          .filter((one) => !round.begun.has(listIdOf(one)))
+          .toReversed()
       }
     }
   } finally {
-    // Nothing of the job may still be under way when it fails.
+    // No part of the job may still be running when it fails.
     if (underWay.size > 0) allowance.end()
     await Promise.allSettled(underWay.values())
   }
@@ -91,12 +97,12 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
   return round.reached !== 'stopped' && waitMs < Infinity ? { kind: 'wait', ms: waitMs } : round.reached
 }
 
-/** What the lists came to so far. */
+/** The outcome of the lists so far. */
 interface Round {
   begun: Set<string>
   /** By stream: how long until its budget allows another call. */
   waits: Map<string, number>
-  /** The least that any of them came to. */
+  /** The least progress that any of them made. */
   reached: ListProgress
   /** What ends the job. */
   stop: Stop | undefined

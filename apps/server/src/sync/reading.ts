@@ -21,18 +21,18 @@ export interface ReadingDeps {
   watch: ReadingWatch
   now(): number
   random(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   log: Logger
 }
 
 /** What an operator sees of reading. */
 export interface ReadingWatch {
-  /** A job that read a connection has ended in this. */
+  /** A job that read a connection has ended with this outcome. */
   read(providerId: string, outcome: string): void
-  /** A job that read a connection met an error of our own. */
+  /** A job that read a connection failed because of an error of our own. */
   brokeDown(): void
-  /** A transaction that keeps pages took so long. */
+  /** A transaction that keeps pages took this long. */
   committed(providerId: string, seconds: number): void
 }
 
@@ -42,7 +42,7 @@ export interface Allowance {
   mayReadOn(): boolean
   countPage(): void
   pagesRead(): number
-  /** From now on nothing more is read: what is under way is kept, and the job ends. */
+  /** Nothing more is read from now on: pages that are under way are kept, and the job ends. */
   end(): void
 }
 
@@ -73,17 +73,17 @@ export interface Reading {
   /** A page or the balances replaced the state: the connector may name other lists now. */
   isStateNew: boolean
   finished: FinishedWindow[]
-  /** Of all lists: records that were fetched and are not kept yet. */
+  /** The number of fetched records, over all lists, that are not committed yet. */
   recordsAhead: number
   /** A record was new, changed or missing. */
   hasNews: boolean
-  /** By list: what keeps a part of it, or all of it, from being read now. */
+  /** By list: the fault that keeps a part of it, or all of it, from being read now. */
   faults: Map<string, SourceError>
   /** By list: windows that the provider could not give in this job. */
   missing: Map<string, Span[]>
   /** By list: spans that are covered, and are read again in this job. */
   again: Map<string, Span[]>
-  /** By list of blocks: the end of what is read, by the height that was asked for once. */
+  /** By list of blocks: where reading ends, from the height that was asked for once. */
   heights: Map<string, number>
   /** Lists that this job has read a page of. */
   progressed: Set<string>

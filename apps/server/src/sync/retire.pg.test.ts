@@ -9,7 +9,9 @@ describe('a record that the provider no longer shows', async () => {
   const reader = await openReader()
   const { db } = reader
 
-  /** Read, with these keys a few minutes ago, so that every run reads them again. */
+  /**
+   * A connection that was read, with records of these keys from a few minutes ago, so that every run reads them again.
+   */
   async function readFirst(...keys: string[]): Promise<{ provider: TestProvider; ref: ConnectionRef }> {
     const provider = reader.use(createTestProvider())
     provider.pageSize = 50
@@ -113,7 +115,7 @@ describe('a record that the provider no longer shows', async () => {
     await reader.moveClock(minuteMs)
     await reader.run(ref)
     assert.equal((await reader.connections.find(ref, ref.connectionId))?.status, 'active')
-    // One of twenty is not a doubt.
+    // One of twenty is not suspicious.
     hide(provider, 'K3')
     for (let run = 0; run < 2; run += 1) {
       await reader.moveClock(11 * minuteMs)

@@ -6,21 +6,27 @@
  *   fault → backs off, or waits for the owner         overtaken → queued again, in case the other worker dies too
  *
  * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. A run that
- * takes longer than an interval, because the history is long or a part of the provider is away, begins again with new
- * balances and a new end; bookmarks keep its places. connections/schedule.ts decides when the next run is due.
+ * takes longer than an interval and than its lists need, because the history is long or a part of the provider is away,
+ * begins again with new balances and a new end; bookmarks keep its places. connections/schedule.ts decides when the next
+ * run is due.
  */
-import { minuteMs, toJitter, type SourceError } from '@assay/core'
+import { minuteMs, toBackoffMs, toJitter, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
-import type { Sql } from '../db/index.ts'
+import { isPassing, type Sql } from '../db/index.ts'
 import { addJob, type Handler, type PayloadOf } from '../jobs/index.ts'
+import { ConnectionGone } from '../ledger/index.ts'
 import { CircuitOpen } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { backoffMs, guardReading, overtakenDelayMs } from './job-failures.ts'
 import { readConnection, type ReadingDeps, type ReadResult, type RunState } from './read-connection.ts'
 import * as store from './store.ts'
 
 /** A run that lasts longer begins again, so that its balances and its end are not older than this. */
 const runMaxMs = 15 * minuteMs
+/**
+ * A run over many lists may last longer: strangers can open thousands of accounts in the name of a wallet. A run that began
+ * again before each list had its turn would read the first ones again, and nothing would ever be derived.
+ */
+const listMaxMs = 10_000
 /** After so many breakdowns in a row, unfinished windows are read from the start: a bookmark may be what breaks. */
 const bookmarksDroppedAfter = 3
 
@@ -62,8 +68,7 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
   if (opened === undefined) return
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRun(deps.db, ref, opened.keyLane, { delayMs: 0, interactive })
-  const isStale = payload.run !== undefined && deps.now() - payload.run.untilMs > runMaxMs
-  const run = isStale ? undefined : payload.run
+  const run = payload.run !== undefined && (await isStale(deps, ref, payload.run)) ? undefined : payload.run
   const result = await readConnection(deps, ref, opened, { what: 'run', run, interactive, signal })
   const job = { ref, opened, interactive }
   const { outcome } = result
@@ -82,11 +87,18 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
   }
 }
 
+async function isStale({ db, now }: ReadingDeps, ref: ConnectionRef, { untilMs }: RunState): Promise<boolean> {
+  const ageMs = now() - untilMs
+  return ageMs > runMaxMs && ageMs > listMaxMs * (await store.countLists(db, ref))
+}
+
 async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResult): Promise<void> {
   const { keyLane, status, definition } = opened
   const { isIdle, isProofDue, reach } = result
   const waitingForMs = isProofDue ? (await deps.prove(ref, opened, reach)).waitingForMs : undefined
-  const run = { keyLane, jitter: toJitter(deps.random()), provedUntilMs: isProofDue ? undefined : reach?.untilMs }
+  // The lists of an account that was never used have no end: nothing is missing up to the present.
+  const provedUntilMs = isProofDue || reach === undefined ? undefined : Math.min(reach.untilMs, deps.now())
+  const run = { keyLane, jitter: toJitter(deps.random()), provedUntilMs }
   const mayBeIdle = isIdle && status === 'active'
   if (mayBeIdle && (await deps.connections.recordIdleRun(ref, run, toPayload(ref, keyLane, {})))) return
   await deps.db.transaction(async (tx) => {
@@ -97,7 +109,7 @@ async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResul
     // The history of a first read ends before its balances. One more run, of the lists alone, reads past them as soon as
     // the lists must show everything, and the balances are judged.
     const untilMs = waitingForMs + 1
-    const delayMs = Math.max(0, Math.ceil(untilMs + definition.settlesMs / deps.pace - deps.now()))
+    const delayMs = Math.max(0, Math.ceil(untilMs + definition.settlesMs - deps.now()))
     await deps.connections.planNext(tx, ref, keyLane, delayMs)
     await queueRun(tx, ref, keyLane, { delayMs, run: { untilMs, stage: 'rest' } })
   })
@@ -120,8 +132,8 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   // see every other fault.
   const level = fault === 'rate_limited' || isKnownAway ? 'info' : 'warn'
   deps.log[level]({ connection: ref.connectionId, provider: providerId, fault, reason: message }, 'reading stopped')
-  const failures = await store.countFailure(deps.db, ref, { anew: result.hasProgressed })
-  const nextTryInMs = error.retryAfterMs ?? backoffMs(failures, deps.random()) / deps.pace
+  const failures = await store.countFailure(deps.db, ref, { restart: result.hasProgressed })
+  const nextTryInMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(failures, deps.random()))
   const sinceMs = isKnownAway ? error.sinceMs : undefined
   const mayPass = await deps.connections.recordFault(ref, { providerId, keyLane, fault, nextTryInMs, sinceMs })
   if (mayPass) await requeue(deps, job, { delayMs: nextTryInMs, run: result.run, ...stillWaiting(job, result) })
@@ -131,9 +143,9 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
 async function breakDown(deps: ReadingDeps, { ref, lane }: PayloadOf<'sync'>, error: unknown): Promise<void> {
   deps.log.error({ connection: ref.connectionId, err: error }, 'reading broke down')
   deps.watch.brokeDown()
-  const failures = await store.countFailure(deps.db, ref, { anew: false })
+  const failures = await store.countFailure(deps.db, ref, { restart: false })
   if (failures === bookmarksDroppedAfter) await store.dropBookmarks(deps.db, ref)
-  const nextTryInMs = backoffMs(failures, deps.random()) / deps.pace
+  const nextTryInMs = deps.scaleWait(backoffMs(failures, deps.random()))
   if (await deps.connections.recordBreakdown(ref, nextTryInMs)) {
     await queueRun(deps.db, ref, lane, { delayMs: nextTryInMs })
   }
@@ -142,4 +154,31 @@ async function breakDown(deps: ReadingDeps, { ref, lane }: PayloadOf<'sync'>, er
 /** A job stays interactive until the person who waits has balances. */
 function stillWaiting({ interactive }: Job, { run }: ReadResult): { interactive: boolean } {
   return { interactive: interactive && run === undefined }
+}
+
+// ------------------------------------------------------------------------------ failures, here and in refresh-job.ts
+
+export function backoffMs(failures: number, random: number): number {
+  return toBackoffMs(failures, { firstMs: 2_000, maxMs: 15 * minuteMs }, random)
+}
+
+/** How long a job that was overtaken waits before it looks again: longer than a page takes. */
+export const overtakenDelayMs = 5_000
+
+/** `breakDown` handles errors that neither the provider nor the owner can fix. */
+export function guardReading<Payload>(
+  run: (payload: Payload, signal: AbortSignal) => Promise<void>,
+  breakDown: (payload: Payload, error: unknown) => Promise<void>,
+): (payload: Payload, signal: AbortSignal) => Promise<void> {
+  return async (payload, signal) => {
+    try {
+      await run(payload, signal)
+    } catch (error) {
+      // The connection was removed meanwhile, and nothing of the page was kept.
+      if (error instanceof ConnectionGone) return
+      // The queue tries again: without a database, nothing can be recorded.
+      if (isPassing(error)) throw error
+      await breakDown(payload, error)
+    }
+  }
 }

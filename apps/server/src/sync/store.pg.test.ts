@@ -17,7 +17,7 @@ const ledger = { stream: 'ledger', partition: '' }
 const move = (db: Database, from: Bookmark | undefined, to: Bookmark): Promise<boolean> =>
   store.moveBookmark(db, ref, ledger, from, to)
 
-/** With one connection, which the windows belong to. */
+/** Opens a database with one connection, which the windows belong to. */
 async function open(t: TestContext): Promise<Database> {
   const { db } = await testDatabase(t)
   await db.execute(
@@ -55,7 +55,7 @@ describe('a bookmark', () => {
     assert.deepEqual(await findBookmark(db, 'ledger'), at('100'))
   })
 
-  it('refuses such a worker also when it believes to have come to the end', async (t) => {
+  it('refuses such a worker even if it believes that it has reached the end', async (t) => {
     const db = await open(t)
     await move(db, undefined, at('50'))
     await move(db, at('50'), at('100'))
@@ -72,7 +72,7 @@ describe('a bookmark', () => {
 })
 
 describe('several open windows', () => {
-  it('have a bookmark each, which moves and closes by itself', async (t) => {
+  it('have one bookmark each, which moves and closes independently', async (t) => {
     const db = await open(t)
     const newer: Bookmark = { start: 90_000, end: 95_000, position: '7' }
     await move(db, undefined, at('50'))
@@ -93,7 +93,7 @@ describe('several open windows', () => {
 })
 
 describe('what a connector keeps', () => {
-  it('is replaced by the worker that knows its present version, and by no other', async (t) => {
+  it('is replaced only by a worker that knows its current version', async (t) => {
     const db = await open(t)
     const first = await store.replaceState(db, ref, '{"a":1}', null)
     assert.ok(first !== undefined)
@@ -128,7 +128,7 @@ describe('what a connector keeps', () => {
 })
 
 describe('lists', () => {
-  it('are known from when they were named until they no longer are, with their cursors', async (t) => {
+  it('are known with their cursors for as long as they are named', async (t) => {
     const db = await open(t)
     const [a, b] = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
     assert.ok(a && b)
@@ -186,13 +186,13 @@ describe('failures in a row', () => {
   it('of a connection that is gone are not kept', async (t) => {
     const db = await open(t)
     await db.execute('delete from connections')
-    assert.deepEqual([await store.countFailure(db, ref, { anew: false })], [1])
+    assert.deepEqual([await store.countFailure(db, ref, { restart: false })], [1])
     assert.deepEqual(await db.rows('select from sync_failures'), [])
   })
 
-  it('are counted until something was read', async (t) => {
+  it('are counted until something is read', async (t) => {
     const db = await open(t)
-    const count = (anew: boolean): Promise<number> => store.countFailure(db, ref, { anew })
+    const count = (restart: boolean): Promise<number> => store.countFailure(db, ref, { restart })
     assert.deepEqual([await count(false), await count(false), await count(false)], [1, 2, 3])
     assert.deepEqual([await count(true), await count(false)], [1, 2])
     assert.equal((await store.loadPlaces(db, ref)).hasFailures, true)

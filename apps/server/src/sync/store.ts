@@ -19,7 +19,7 @@ interface PlaceRow {
   end_at: string | null
 }
 
-/** Everything that is needed to go on reading, in one statement: a run that finds nothing new needs nothing more. */
+/** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
 export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
   const rows = await sql.rows<PlaceRow>(
@@ -259,6 +259,16 @@ export async function keepPartitions(
   )
 }
 
+/** How many lists the connector names now. */
+export async function countLists(sql: Sql, ref: ConnectionRef): Promise<number> {
+  const { lists } = await sql.row<{ lists: number }>(
+    `select count(*)::integer as lists from partition_cursors
+     where user_key = $1::bigint and connection_key = $2::integer and listed_at is not null`,
+    keysOf(ref),
+  )
+  return lists
+}
+
 /** Whether the provider still knows a list that it was asked for. */
 export async function keepGone(sql: Sql, ref: ConnectionRef, list: ListKey, isGone: boolean): Promise<void> {
   await sql.execute(
@@ -308,7 +318,7 @@ export async function listReadable(sql: Sql, owner: Owner): Promise<{ id: string
 }
 
 /** A connection that was removed meanwhile keeps no count. */
-export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
+export async function countFailure(sql: Sql, ref: ConnectionRef, { restart }: { restart: boolean }): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
     `insert into sync_failures as f (user_key, connection_key, failures)
      select user_key, connection_key, 1 from existing_connections
@@ -316,7 +326,7 @@ export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { ane
      on conflict (user_key, connection_key) do update
        set failures = case when $3::boolean then 1 else f.failures + 1 end
      returning failures`,
-    [...keysOf(ref), anew],
+    [...keysOf(ref), restart],
   )
   return row?.failures ?? 1
 }

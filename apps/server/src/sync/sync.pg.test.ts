@@ -22,7 +22,7 @@ describe('reading a connection', async () => {
     return rows.map(({ id }) => id)
   }
 
-  it('commits rows and bookmark of a page together: when that fails, neither is there', async () => {
+  it('commits the rows and the bookmark of a page together: when that fails, neither is stored', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await db.execute(`
       create sequence moves;
@@ -61,7 +61,7 @@ describe('reading a connection', async () => {
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('goes on after a failure where it was, and ends with what an undisturbed run has', async () => {
+  it('continues after a failure where it stopped, with the same result as an undisturbed run', async () => {
     const calm = await engine.connect(await engine.newOwner(), 'default')
     await engine.drain({ delayed: true })
     const disturbed = await engine.connect(await engine.newOwner(), 'default')
@@ -78,14 +78,14 @@ describe('reading a connection', async () => {
     assert.deepEqual(seen, { status: 'syncing', cause: 'venue_down' })
     const [calls, more] = [await engine.listCalls(calm), await engine.listCalls(disturbed)]
     assert.ok((calls['Ledgers'] ?? 0) > 8, JSON.stringify(calls))
-    // The call that failed, and no other, is made again.
+    // Only the call that failed is repeated.
     assert.equal(more['Ledgers'], (calls['Ledgers'] ?? 0) + 1)
     assert.equal(await countRaw(disturbed), await countRaw(calm))
     assert.equal((await listIds(disturbed)).length, (await listIds(calm)).length)
     assert.deepEqual(await db.rows('select from sync_failures where user_key = $1', [disturbed.userKey]), [])
   })
 
-  it('a second time asks for the new window alone, and finds what is new in it', async () => {
+  it('a second time requests only the new window, and finds the new records in it', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await engine.drain({ delayed: true })
     const before = { ids: await listIds(ref), calls: await engine.listCalls(ref), raw: await countRaw(ref) }
@@ -97,7 +97,7 @@ describe('reading a connection', async () => {
     await begin(ref)
     await engine.drain({ delayed: true })
     const after = { ids: await listIds(ref), calls: await engine.listCalls(ref), raw: await countRaw(ref) }
-    // The page with the new entry, and the one after it that shows nothing more.
+    // These are the page with the new entry and the empty one after it.
     assert.equal((after.calls['Ledgers'] ?? 0) - (before.calls['Ledgers'] ?? 0), 2)
     assert.equal(after.raw, before.raw + 1)
     assert.equal(after.ids.filter((id) => !before.ids.includes(id)).length, 1)
@@ -154,7 +154,7 @@ describe('reading a connection', async () => {
     assert.deepEqual(jobs, [])
   })
 
-  it('lowers the budget of the key when the provider says "too many", and goes on', async () => {
+  it('lowers the budget of the key when the provider reports a rate limit, and continues', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     await fault(ref, 'rate_limited', { endpoint: 'Ledgers', times: 1 })
     await engine.drain({ delayed: true })
@@ -168,7 +168,7 @@ describe('reading a connection', async () => {
     assert.equal(tier, 1)
   })
 
-  it('by two workers at once, one presumed dead, ends with everything once and no failure', async () => {
+  it('by two workers at once, one of them presumed dead, stores everything once without a failure', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     const { payload } = await db.row<{ payload: unknown }>(
       'select payload from graphile_worker._private_jobs where key = $1',

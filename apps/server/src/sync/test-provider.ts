@@ -21,7 +21,7 @@ import type {
 } from '@assay/connectors'
 import { getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
 import { dayMs, hourMs, parseDecimal, sum, type TransactionDraft } from '@assay/core'
-import type { Registry } from '../compose/engine.ts'
+import type { Registry } from '../compose/pace.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type TestEngine } from '../test-engine.ts'
 
@@ -172,11 +172,11 @@ export interface TestReader extends TestEngine {
   connectTest(): Promise<ConnectionRef>
   /** Runs what is due, as one more run of this connection. */
   run(ref: ConnectionRef): Promise<void>
-  /** By natural key of the test provider: the amounts that are served, newest first. */
+  /** The amounts that are served, newest first, by natural key of the test provider. */
   listAmounts(ref: ConnectionRef): Promise<string[]>
 }
 
-/** To be called in an async `describe`. */
+/** Call it in an async `describe`. */
 export async function openReader(): Promise<TestReader> {
   let current = createTestProvider()
   const registry: Registry = {

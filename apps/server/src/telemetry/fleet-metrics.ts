@@ -35,7 +35,7 @@ const shape: Shape = {
   queueJobs: {
     name: 'assay_queue_jobs',
     help: 'Jobs by what they are and whether they run, are due or wait for their time.',
-    labelNames: ['job', 'state'],
+    labelNames: ['kind', 'state'],
   },
   queueOldest: {
     name: 'assay_queue_oldest_due_seconds',
@@ -45,7 +45,7 @@ const shape: Shape = {
   queueFailing: {
     name: 'assay_queue_failing_jobs',
     help: 'Jobs whose last attempt failed.',
-    labelNames: ['job'],
+    labelNames: ['kind'],
   },
   connections: {
     name: 'assay_connections',
@@ -115,7 +115,7 @@ export function createFleetMetrics(readFleet: () => Promise<FleetFigures>): Flee
   }
 }
 
-/** Of one process, as `registry.getMetricsAsJSON()` has them. */
+/** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type OwnMetrics = MetricObjectWithValues<MetricValue<string>>[]
 
 /** Counters, histograms and gauges are summed, unless a metric of Node says otherwise. */

@@ -8,7 +8,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** From a page that is served from memory to a request that waits for a provider's verdict. */
+/** The range is from a page that is served from memory to a request that waits for a provider's verdict. */
 const requestBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 /** A provider may take ASSAY_PROVIDER_TIMEOUT, at most 20 seconds. */
 const callBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
@@ -57,7 +57,7 @@ function createWorkerMetrics(registers: Registry[]) {
     jobs: new Histogram({
       name: 'assay_job_duration_seconds',
       help: 'Time that a worker spent on one job. A failed job is tried again by the queue.',
-      labelNames: ['job', 'outcome'],
+      labelNames: ['kind', 'outcome'],
       buckets: jobBuckets,
       registers,
     }),

@@ -62,7 +62,7 @@ async function createClient(
 ): Promise<{ client: Client; secret: string | null }> {
   const checked = checkRegistration(registration)
   const tenant = await store.findTenant(deps.db, tenantId)
-  if (tenant === undefined) throw new Refusal('not_found', 'There is no such tenant.')
+  if (tenant === undefined) throw new Refusal('not_found', 'No such tenant.')
   const secret = checked.publicClient ? null : newSecret(deps)
   const clientId = newId('cli')
   await deps.db.transaction(async (tx) => {
@@ -98,7 +98,7 @@ async function findClient(deps: ClientsDeps, clientId: string): Promise<Client |
 
 async function getClient(deps: ClientsDeps, clientId: string): Promise<Client> {
   const client = await findClient(deps, clientId)
-  if (client === undefined) throw new Refusal('not_found', 'There is no such client.')
+  if (client === undefined) throw new Refusal('not_found', 'No such client.')
   return client
 }
 

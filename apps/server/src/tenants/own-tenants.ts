@@ -1,8 +1,8 @@
 /**
- * The tenants that sandbox mode and live mode bring, with the demo application and a back office. The sandbox's clients
- * have published ids and secrets, the same on every machine: they are only created in a database that is marked as a
- * sandbox, which the service refuses outside sandbox mode. In live mode the ids are the same, and every start makes new
- * secrets.
+ * The tenants that sandbox mode and live mode create, with the demo application and a back office. The sandbox's
+ * clients have published ids and secrets, the same on every machine: they are only created in a database that is marked
+ * as a sandbox, which the service refuses outside sandbox mode. In live mode the ids are the same, and every start
+ * makes new secrets.
  */
 import { recordAudit } from '../audit.ts'
 import type { Database } from '../db/index.ts'

@@ -88,7 +88,7 @@ describe('a registration', () => {
     }
   })
 
-  it('takes origins for embedding, not addresses', () => {
+  it('accepts origins for embedding, not full addresses', () => {
     assert.equal(
       refusedParameter({ ...plain, embedOrigins: ['https://app.example', 'http://127.0.0.1:4100'] }),
       undefined,
@@ -98,7 +98,7 @@ describe('a registration', () => {
     }
   })
 
-  it('takes https for logo and homepage', () => {
+  it('accepts only https for logo and homepage', () => {
     assert.equal(refusedParameter({ ...plain, logoUri: 'https://app.example/logo.svg' }), undefined)
     assert.equal(refusedParameter({ ...plain, logoUri: 'data:image/svg+xml,x' }), 'logo_uri')
     assert.equal(refusedParameter({ ...plain, homepageUri: 'http://app.example/' }), 'homepage_uri')

@@ -1,6 +1,6 @@
 /**
- * What a client may register. Strict here, so that the protocol can compare exact texts (RFC 9700 §4.1.3) and never has
- * to interpret a URI from outside.
+ * What a client may register. The checks are strict, so that the protocol can compare exact texts (RFC 9700 §4.1.3) and
+ * never has to interpret a URI from outside.
  */
 import { invalidParameter } from '@assay/core'
 import { isEnterpriseScope, isPlatformScope, inOrder, type Scope } from './scopes.ts'
@@ -23,7 +23,7 @@ export interface ClientRegistration {
   requireCodeVerifier?: boolean
   /** A login token alone is not enough for a user's first consent. */
   confirmFirstConsent?: boolean
-  /** Nor for any later one, although the user has a live grant to the client. */
+  /** Nor is it enough for any later consent, although the user has a live grant to the client. */
   confirmEveryConsent?: boolean
   logoUri?: string
   homepageUri?: string

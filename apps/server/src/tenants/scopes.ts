@@ -1,6 +1,6 @@
 /**
- * What an access token may allow. Platform scopes are a user's to give (authorization code), enterprise scopes are the
- * tenant's own (client credentials); no token carries both. The order here is the order on the wire.
+ * What an access token may allow. Users grant platform scopes (authorization code), and tenants have enterprise scopes
+ * of their own (client credentials); no token carries both. The order here is the order on the wire.
  */
 import { consentScopes } from '@assay/core/consent'
 

@@ -30,7 +30,7 @@ export interface Client extends Tenant {
 
 type Parameter = `$${number}`
 
-/** Of a client, with the present as a parameter. */
+/** The columns of a client. The present time is a parameter. */
 function clientColumns(now: Parameter): string {
   return `
   clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId", clients.name,
@@ -152,7 +152,7 @@ export async function putSecret(sql: Sql, clientId: string, secretHash: Buffer):
   )
 }
 
-/** What is valid now stays so for the overlap and no longer; what was to end sooner still does. */
+/** Secrets that are valid now stay so for the overlap and no longer; those that would end sooner still do. */
 export async function endSecrets(sql: Sql, clientId: string, overlapSeconds: number): Promise<void> {
   await sql.execute(
     `update client_secrets
@@ -215,7 +215,7 @@ export async function insertUser(sql: Sql, user: Owner, name: UserName): Promise
   return inserted === 1
 }
 
-/** By the id that the tenant knows. */
+/** Finds the user by the id that the tenant knows. */
 export async function findOwner(sql: Sql, { tenantKey }: Tenant, userId: string): Promise<Owner | undefined> {
   return sql.maybeRow<Owner>(`select ${ownerColumns} from users where tenant_key = $1 and id = $2`, [tenantKey, userId])
 }

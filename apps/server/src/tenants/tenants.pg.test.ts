@@ -31,7 +31,7 @@ describe('clients', () => {
     assert.ok(!tenants.verifySecret(client, ''))
   })
 
-  it('that do not exist verify nothing, not even the dummy they are compared with', async (t) => {
+  it('that do not exist accept no secret, not even the dummy that it is compared with', async (t) => {
     const { tenants } = await open(t)
     assert.equal(await tenants.findClient('cli_nobody'), undefined)
     for (const text of ['\0', "cli_' or 1=1", 'CLI_DEMO', 'cli_'.padEnd(100, 'a')]) {
@@ -92,7 +92,7 @@ describe('clients', () => {
 })
 
 describe('users', () => {
-  it('are the same for the same name, also when two processes create them at once', async (t) => {
+  it('are the same for the same name, even when two processes create them at once', async (t) => {
     const { tenants, tenant } = await open(t)
     const owners = await Promise.all(
       Array.from({ length: 20 }, () => tenants.ensureUser({ ...tenant, externalUserId: 'u1' })),
@@ -103,7 +103,7 @@ describe('users', () => {
     assert.deepEqual(await tenants.findOwner(tenant, first?.userId ?? ''), first)
   })
 
-  it('known by e-mail and by the tenant’s own id are never merged', async (t) => {
+  it('known by email and by the tenant’s own id are never merged', async (t) => {
     const { tenants, tenant } = await open(t)
     const byId = await tenants.ensureUser({ ...tenant, externalUserId: 'ann@example.com' })
     const byMail = await tenants.ensureUser({ ...tenant, email: 'ann@example.com' })
@@ -113,7 +113,7 @@ describe('users', () => {
     assert.deepEqual([await tenants.findEmail(byMail), await tenants.findEmail(byId)], ['ann@example.com', null])
   })
 
-  it('of two tenants are two', async (t) => {
+  it('of two tenants with the same name are different', async (t) => {
     const { tenants, tenant } = await open(t)
     const other = await tenants.createTenant('Other Ltd')
     const here = await tenants.ensureUser({ ...tenant, externalUserId: 'u1' })

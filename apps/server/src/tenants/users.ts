@@ -1,5 +1,5 @@
 /**
- * A tenant's users. A user is known by the tenant's own id or by e-mail. A person known by both is two users, because
+ * A tenant's users. A user is known by the tenant's own id or by email. A person known by both is two users, because
  * nothing proves that they are the same person.
  */
 import { invalidParameter, newId } from '@assay/core'
@@ -13,15 +13,15 @@ const externalUserIdLengthMax = 255
 const emailLengthMax = 254
 
 /**
- * As it is kept: trimmed, in lower case, and with the plain form of letters that have several (NFKC), because mail
- * programs resolve a domain in full-width letters to the plain one. Narrower than RFC 5321: nothing that a mail program
- * could read as a list, a group or a display name. Otherwise one mailbox would have many spellings, and limits count
- * spellings.
+ * The stored form of an address: trimmed, in lower case, and with the plain form of letters that have several (NFKC),
+ * because mail programs resolve a domain in full-width letters to the plain one. It allows less than RFC 5321: nothing
+ * that a mail program could read as a list, a group or a display name. Otherwise one mailbox would have many spellings,
+ * and limits count spellings.
  */
 export function parseEmail(text: string): string {
   const email = text.trim().normalize('NFKC').toLowerCase()
   const fits = /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(email)
-  if (email.length > emailLengthMax || !fits) throw invalidParameter('email', 'must be an e-mail address')
+  if (email.length > emailLengthMax || !fits) throw invalidParameter('email', 'must be an email address')
   return email
 }
 
@@ -38,7 +38,7 @@ export function createUsers(deps: UsersDeps) {
   return {
     /** The first call for a name makes the user. */
     ensureUser: (user: Tenant & UserName): Promise<Owner> => ensureUser(deps, user, user),
-    /** By the id that the tenant knows; undefined when it is not a user of this tenant. */
+    /** Finds the user by the id that the tenant knows; undefined when it is not a user of this tenant. */
     findOwner: (tenant: Tenant, userId: string): Promise<Owner | undefined> => store.findOwner(db, tenant, userId),
     findEmail: (user: Owner): Promise<string | null> => store.findEmail(db, user.userKey),
     /**

@@ -1,4 +1,4 @@
-/** The sender against a collector that fails: work goes on, and the loss is reported. */
+/** The sender against a collector that fails: work continues, and the loss is reported. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createSpanSender } from './otlp.ts'

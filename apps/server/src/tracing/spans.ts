@@ -53,7 +53,7 @@ export interface NewSpan {
 
 export interface Tracer {
   open(span: NewSpan): OpenSpan
-  /** Runs the work inside a span. An error marks the span as failed and is thrown on. */
+  /** Runs the work inside a span. An error marks the span as failed and is thrown again. */
   run<T>(span: NewSpan, work: () => Promise<T>, toOutcome?: (result: T) => Attributes): Promise<T>
 }
 

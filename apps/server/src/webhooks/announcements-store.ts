@@ -24,8 +24,8 @@ export async function addShown(tx: Sql, ref: Pick<ConnectionRef, 'userKey' | 'co
 }
 
 /**
- * A connection that the tenant sees, if the tenant has a webhook. Most tenants have none, and this is all they pay. As one
- * statement with the insert, Citus would ask every shard of the user's table.
+ * A connection that the tenant sees, if the tenant has a webhook. Most tenants have none, and this is all they pay. It
+ * is a separate statement: combined with the insert, Citus would ask every shard of the user's table.
  */
 async function findAnnounced(
   tx: Sql,
@@ -56,13 +56,13 @@ async function insertCounts(
 export interface DueAnnouncement extends ChangeCounts {
   user_key: string
   connection_key: number
-  /** Null when the tenant does not see the connection any more. */
+  /** Null when the tenant no longer sees the connection. */
   tenant_id: string | null
   user_id: string | null
   connection_id: string | null
 }
 
-/** Those that have been due for longest. Each is taken in a transaction of its own: they are on many shards. */
+/** The rows that have been due for longest. Each is taken in its own transaction, because they are on many shards. */
 export async function listDue(sql: Sql, limit: number): Promise<DueAnnouncement[]> {
   return sql.rows<DueAnnouncement>(
     `select p.user_key, p.connection_key, p.added::float8 as added, p.changed::float8 as changed,

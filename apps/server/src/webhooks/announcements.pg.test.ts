@@ -20,7 +20,7 @@ interface Body {
 describe('transactions.changed', async () => {
   const db = createStillClock().of((await openQueue()).db)
   const webhooks: Webhooks = createWebhooks({
-    ...{ db, keyring, randomBytes, loopbackOnly: false, pace: 1, log: pino({ level: 'silent' }) },
+    ...{ db, keyring, randomBytes, loopbackOnly: false, scaleWait: (ms) => ms, log: pino({ level: 'silent' }) },
     ...{ now: () => db.clock.now(), realNow: Date.now, fetch: async () => new Response() },
   })
 

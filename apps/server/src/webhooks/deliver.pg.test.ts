@@ -43,7 +43,16 @@ describe('the messages of a tenant', async () => {
       return new Response(null, { status: await answer(message, request.signal) })
     }
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-    const rest = { db, keyring, now: Date.now, realNow: Date.now, randomBytes, loopbackOnly: false, pace: 1, log }
+    const rest = {
+      db,
+      keyring,
+      now: Date.now,
+      realNow: Date.now,
+      randomBytes,
+      loopbackOnly: false,
+      scaleWait: (ms: number) => ms,
+      log,
+    }
     // A slow machine neither ends a run early nor makes a receiver time out.
     const patience = { runMaxMs: patienceMs, timeoutMs: patienceMs }
     return { webhooks: createWebhooks({ ...rest, ...patience, fetch: receive }), sent, ids, lines }
@@ -65,7 +74,7 @@ describe('the messages of a tenant', async () => {
   const pass = (ms: number): Promise<number> =>
     db.execute(
       `with later as (select make_interval(secs => $1::double precision / 1000) as span),
-         messages as (update webhook_messages set due_at = due_at - span, created_at = created_at - span from later)
+         messages as (update webhook_messages set due_at = due_at - span, created_at = created_at - span, resent_at = resent_at - span from later)
        update webhooks set paused_until = paused_until - span from later`,
       [ms],
     )
@@ -123,7 +132,7 @@ describe('the messages of a tenant', async () => {
     assert.equal(await webhooks.findUrl('ten_address'), undefined)
   })
 
-  it('are listed with what became of them, and one that was given up is sent again with its id', async () => {
+  it('are listed with their outcome, and one that was given up can be sent again with its id', async () => {
     let status = 500
     const { webhooks, ids } = open(() => status)
     await assert.rejects(webhooks.sendTest('ten_log'), /has no webhook/)
@@ -132,10 +141,17 @@ describe('the messages of a tenant', async () => {
     await run(webhooks, 'ten_log')
     const [waiting] = await webhooks.listMessages('ten_log')
     assert.deepEqual(
-      [waiting?.message_id, waiting?.type, waiting?.attempts, waiting?.outcome],
-      [id, 'webhook.test', 1, null],
+      [waiting?.message_id, waiting?.type, waiting?.attempts, waiting?.outcome, waiting?.last_failure],
+      [id, 'webhook.test', 1, null, 'answered 500'],
     )
-    await assert.rejects(webhooks.resend('ten_log', id), /no message .* that was sent or given up/)
+    await assert.rejects(webhooks.resend('ten_log', 'msg_unknown'), {
+      code: 'not_found',
+      message: 'There is no message msg_unknown of ten_log; assay webhook log ten_log lists the last 50.',
+    })
+    await assert.rejects(webhooks.resend('ten_log', id), {
+      code: 'invalid_request',
+      message: `${id} is still waiting and is tried next at ${waiting?.due_at}; it was not queued twice.`,
+    })
     await pass(25 * 60 * minuteMs)
     await run(webhooks, 'ten_log')
     assert.equal((await webhooks.listMessages('ten_log'))[0]?.outcome, 'answered 500')
@@ -144,6 +160,40 @@ describe('the messages of a tenant', async () => {
     await run(webhooks, 'ten_log')
     assert.equal((await webhooks.listMessages('ten_log'))[0]?.outcome, 'delivered')
     assert.deepEqual(ids, [id, id, id])
+  })
+
+  it('that were sent again keep the time they were written and show when, and have another day to arrive', async () => {
+    let status = 200
+    const { webhooks } = open(() => status)
+    await webhooks.set('ten_again', 'https://again.example/')
+    const id = await webhooks.sendTest('ten_again')
+    await run(webhooks, 'ten_again')
+    await pass(2 * 24 * 60 * minuteMs)
+    const [before] = await webhooks.listMessages('ten_again')
+    assert.deepEqual([before?.outcome, before?.resent_at], ['delivered', null])
+    status = 500
+    await webhooks.resend('ten_again', id)
+    await run(webhooks, 'ten_again')
+    const [after] = await webhooks.listMessages('ten_again')
+    assert.deepEqual([after?.created_at, after?.attempts, after?.outcome], [before?.created_at, 1, null])
+    assert.equal(after?.resent_at, db.now())
+  })
+
+  it('that could not be delivered say why: no connection, or no answer', async () => {
+    const reasons = [
+      new TypeError('fetch failed', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) }),
+      new DOMException('timed out', 'TimeoutError'),
+    ]
+    const { webhooks } = open(() => {
+      throw reasons.shift() ?? new TypeError('fetch failed')
+    })
+    await webhooks.set('ten_why', 'https://why.example/')
+    for (const reason of ['could not be reached (ECONNREFUSED)', 'no answer in time', 'could not be reached']) {
+      const id = await webhooks.sendTest('ten_why')
+      await run(webhooks, 'ten_why')
+      const [newest] = await webhooks.listMessages('ten_why')
+      assert.deepEqual([newest?.message_id, newest?.last_failure], [id, reason])
+    }
   })
 
   it('make room for an interactive job at once, and do not count as failed for it', async () => {
@@ -167,7 +217,7 @@ describe('the messages of a tenant', async () => {
     assert.equal(attempts, 1)
   })
 
-  it('leave in the order in which they were written', async () => {
+  it('are sent in the order in which they were written', async () => {
     const { webhooks, sent } = open(() => 204)
     await webhooks.set('ten_order', 'https://app.example/')
     for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_order', ['read', `con_${n}`])
@@ -175,7 +225,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(sent, ['read con_1', 'read con_2', 'read con_3', 'read con_4', 'read con_5'])
   })
 
-  it('about one connection never overtake each other; one that is refused does not hold up other connections', async () => {
+  it('about one connection never overtake each other; one that is refused does not delay other connections', async () => {
     let ill = true
     const { webhooks, sent, ids } = open(({ what }) => (ill && what === 'read con_1' ? 500 : 200))
     await webhooks.set('ten_ill', 'https://app.example/')
@@ -190,7 +240,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(await listOutcomes('ten_ill'), ['delivered', 'delivered', 'delivered'])
   })
 
-  it('wait together after their receiver has failed three times in a row, and leave at once when it is back', async () => {
+  it('wait together after their receiver has failed three times in a row, and are sent at once when it is back', async () => {
     let down = true
     const { webhooks, sent } = open(() => (down ? 503 : 200))
     await webhooks.set('ten_down', 'https://app.example/')
@@ -263,7 +313,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(urls, ['https://new.example/', 'https://new.example/', 'https://new.example/'])
   })
 
-  it('are deleted with the webhook, also one that was written during the removal', async () => {
+  it('are deleted with the webhook, including one that was written during the removal', async () => {
     const { webhooks, sent } = open(() => 200)
     await webhooks.set('ten_removes', 'https://app.example/')
     await announce(webhooks, 'ten_removes', ['read', 'con_1'])

@@ -1,5 +1,5 @@
 /**
- * How messages leave. A tenant's job sends its waiting messages, oldest first, one at a time. The job only wakes the
+ * How messages are sent. A tenant's job sends its waiting messages, oldest first, one at a time. The job only wakes the
  * sender, which chooses the next message when it sends. A tenant's jobs share a lane, so a receiver that hangs holds
  * one slot of one worker, and gives it up when an interactive job needs it.
  *
@@ -23,16 +23,16 @@ export interface DeliverDeps {
   keyring: Keyring
   fetch: typeof globalThis.fetch
   /**
-   * Real time, also where the sandbox clock was moved: receivers refuse a message whose header is minutes away from
+   * Real time, even where the sandbox clock was moved: receivers refuse a message whose header is minutes away from
    * their own clock (Standard Webhooks, "Verifying webhook authenticity").
    */
   realNow(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   log: Pick<Logger, 'warn'>
   /** After this time a tenant with many messages queues again, so that others get the slot in between. */
   runMaxMs?: number
-  /** For the receiver's response. */
+  /** How long to wait for the receiver's response. */
   timeoutMs?: number
 }
 
@@ -83,7 +83,7 @@ async function recordDelivered(tx: Sql, tenantId: string, { id }: store.Delivery
 }
 
 async function recordFailure(
-  { pace }: DeliverDeps,
+  { scaleWait }: DeliverDeps,
   tx: Sql,
   tenantId: string,
   { id, attempts, age_ms: ageMs }: store.Delivery,
@@ -91,10 +91,10 @@ async function recordFailure(
 ): Promise<void> {
   const failures = await store.countFailure(tx, tenantId)
   const tooOften = failures - failuresBeforePause
-  if (tooOften >= 0) await store.pause(tx, tenantId, Math.min(pauseMaxMs, pauseMs * 2 ** tooOften) / pace)
+  if (tooOften >= 0) await store.pause(tx, tenantId, scaleWait(Math.min(pauseMaxMs, pauseMs * 2 ** tooOften)))
   const delayMs = retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? 0
-  if (ageMs > ageMaxMs / pace) await store.endMessage(tx, tenantId, id, outcome)
-  else await store.putAside(tx, tenantId, id, delayMs / pace)
+  if (ageMs > scaleWait(ageMaxMs)) await store.endMessage(tx, tenantId, id, outcome)
+  else await store.putAside(tx, tenantId, id, { failure: outcome, delayMs: scaleWait(delayMs) })
 }
 
 /**
@@ -131,8 +131,16 @@ async function send(
     await response.body?.cancel()
     return response.ok ? 'delivered' : `answered ${response.status}`
   } catch (error) {
-    return error instanceof Error ? error.name : 'failed'
+    return describeFailure(error)
   }
+}
+
+/** `fetch` fails with "TypeError: fetch failed" whatever happened; the code of its cause says what. */
+function describeFailure(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return `could not be reached${code}`
 }
 
 function sign(secret: string, text: string): string {
@@ -140,10 +148,10 @@ function sign(secret: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64')
 }
 
-export async function sweepMessages({ db, pace }: Pick<DeliverDeps, 'db' | 'pace'>): Promise<void> {
-  while ((await store.giveUpOld(db, failuresBeforePause, (2 * ageMaxMs) / pace, sweepBatch)) === sweepBatch);
+export async function sweepMessages({ db, scaleWait }: Pick<DeliverDeps, 'db' | 'scaleWait'>): Promise<void> {
+  while ((await store.giveUpOld(db, failuresBeforePause, scaleWait(2 * ageMaxMs), sweepBatch)) === sweepBatch);
   while ((await store.deletePast(db, sweepBatch)) === sweepBatch);
-  for (const tenantId of await store.listUnattended(db, unattendedMs / pace)) {
+  for (const tenantId of await store.listUnattended(db, scaleWait(unattendedMs))) {
     await queueDelivery(db, tenantId)
   }
 }

@@ -1,7 +1,8 @@
 /**
  * One signed webhook for each tenant: `connection.changed`, `connection.destroyed`, `transactions.changed`,
- * `proof.changed`. Signed by the Standard Webhooks specification (https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature)
- * and retried for about a day. deliver.ts decides the order and the waits.
+ * `proof.changed`. Messages are signed by the Standard Webhooks specification (https://www.standardwebhooks.com:
+ * webhook-id, webhook-timestamp, webhook-signature) and retried for about a day. deliver.ts decides the order and the
+ * waits.
  *
  * A message is written in the transaction that makes the change, so none is lost and none reports a change that was
  * rolled back. It says that something changed and carries no data: the receiver reads the API.
@@ -19,6 +20,7 @@ import { resealSecrets, sealSecret } from './secrets.ts'
 import * as store from './store.ts'
 
 export { checkSecrets } from './secrets.ts'
+export type { LoggedMessage } from './store.ts'
 
 export interface ConnectionChange extends About {
   change: 'read' | 'needs_reauth' | 'removed' | 'revoked'
@@ -35,14 +37,16 @@ export interface Webhooks {
   sendTest(tenantId: string): Promise<string>
   /** The newest messages with their outcome, newest first. */
   listMessages(tenantId: string): Promise<store.LoggedMessage[]>
-  /** Sends a delivered or abandoned message again, with its original id. */
+  /** Sends a delivered or abandoned message again, with its original id. Refuses one that still waits. */
   resend(tenantId: string, messageId: string): Promise<void>
   announce(tx: Sql, change: ConnectionChange): Promise<void>
-  /** The last row was deleted of a connection whose removal took longer than its request. */
+  /** The last row of a connection was deleted, if its removal took longer than its request. */
   announceDestroyed(tx: Sql, ref: About): Promise<void>
   /** The grade of a connection's proof has changed. */
   announceProof(tx: Sql, ref: About, change: { grade: string; previousGrade: string }): Promise<void>
-  /** In the commit that changes a connection's transactions. Counts until `announceDue` may write the message. */
+  /**
+   * Called in the commit that changes a connection's transactions. Counts until `announceDue` may write the message.
+   */
   announceChanges(
     this: void,
     tx: Sql,
@@ -73,6 +77,18 @@ const loggedMax = 50
 
 function noWebhook(tenantId: string): Refusal {
   return new Refusal('not_found', `${tenantId} has no webhook; set one: assay webhook set ${tenantId} <url>`)
+}
+
+async function refuseResend(sql: Sql, tenantId: string, messageId: string): Promise<Refusal> {
+  const dueAt = await store.findDueAt(sql, tenantId, messageId)
+  if (dueAt === undefined) {
+    const hint = `assay webhook log ${tenantId} lists the last ${loggedMax}`
+    return new Refusal('not_found', `There is no message ${messageId} of ${tenantId}; ${hint}.`)
+  }
+  return new Refusal(
+    'invalid_request',
+    `${messageId} is still waiting and is tried next at ${dueAt}; it was not queued twice.`,
+  )
 }
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
@@ -132,10 +148,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     resend: (tenantId, messageId) =>
       db.transaction(async (tx) => {
         if ((await store.findUrl(tx, tenantId)) === undefined) throw noWebhook(tenantId)
-        if (!(await store.reopenMessage(tx, tenantId, messageId))) {
-          const hint = `assay webhook log ${tenantId} lists them`
-          throw new Refusal('not_found', `There is no message ${messageId} that was sent or given up; ${hint}.`)
-        }
+        if (!(await store.reopenMessage(tx, tenantId, messageId))) throw await refuseResend(tx, tenantId, messageId)
         await addJob(tx, 'webhook', { tenantId, messageId })
         await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.resent', subject: messageId })
       }),

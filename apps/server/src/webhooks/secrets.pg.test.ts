@@ -21,7 +21,7 @@ async function fill(t: TestContext, rings: Record<string, Keyring>): Promise<Dat
 }
 
 describe('the signing secrets of webhooks', () => {
-  it('are sealed with the newest key, after which the old one may go', async (t) => {
+  it('are resealed with the newest key, after which the old one can be removed', async (t) => {
     const db = await fill(t, { ten_1: oldRing, ten_2: newRing })
     assert.equal((await resealSecrets(db, bothRing)).resealed, 1)
     for (const row of await listWebhooks(db)) {
@@ -30,7 +30,7 @@ describe('the signing secrets of webhooks', () => {
     assert.equal((await resealSecrets(db, bothRing)).resealed, 0)
   })
 
-  it('that no key opens are named, and the others are still sealed again', async (t) => {
+  it('that no key opens are named, and the others are still resealed', async (t) => {
     const lostRing = testKeyring('gone')
     const db = await fill(t, { ten_1: lostRing, ten_2: oldRing })
     const { resealed, lost } = await resealSecrets(db, bothRing)

@@ -2,7 +2,7 @@
 import type { Sql } from '../db/index.ts'
 import { isNotQueued } from '../jobs/index.ts'
 
-/** A new address starts without the failures of the old one. */
+/** A new address begins without the failures of the old one. */
 export async function putWebhook(sql: Sql, tenantId: string, url: string, sealedSecret: string): Promise<void> {
   await sql.execute(
     `insert into webhooks (tenant_id, url, sealed_secret, created_at) values ($1, $2, $3, $4::timestamptz)
@@ -63,7 +63,7 @@ const isFirst = `m.ended_at is null and not exists (
 export interface Delivery {
   id: string
   body: string
-  /** This one included. */
+  /** This attempt included. */
   attempts: number
   age_ms: number
   url: string
@@ -84,7 +84,7 @@ export async function claimNext(sql: Sql, tenantId: string, claimMs: number): Pr
          order by m.seq limit 1)
        and w.tenant_id = $1 and (w.paused_until is null or w.paused_until <= $3::timestamptz)
      returning m.id, m.body, m.attempts, w.url, w.sealed_secret,
-       (extract(epoch from $3::timestamptz - m.created_at) * 1000)::float8 as age_ms`,
+       (extract(epoch from $3::timestamptz - coalesce(m.resent_at, m.created_at)) * 1000)::float8 as age_ms`,
     [tenantId, claimMs, sql.now()],
   )
 }
@@ -112,8 +112,14 @@ export interface LoggedMessage {
   type: string
   connection_id: string | null
   created_at: string
+  /** When an operator asked for it again; null if it was sent only as it was written. */
+  resent_at: string | null
+  /** Since it was written, or since it was sent again. */
   attempts: number
+  /** Not tried before, neither by its own wait nor by that of all messages of the tenant. */
   due_at: string
+  /** Why the last attempt failed; null if none did. */
+  last_failure: string | null
   ended_at: string | null
   /** Null while it waits. */
   outcome: string | null
@@ -122,29 +128,48 @@ export interface LoggedMessage {
 /** Messages are kept for a week after they ended. */
 export async function listMessages(sql: Sql, tenantId: string, limit: number): Promise<LoggedMessage[]> {
   return sql.rows<LoggedMessage>(
-    `select id as message_id, body::jsonb->>'type' as type, body::jsonb->'data'->>'connection_id' as connection_id,
-       created_at, attempts, due_at, ended_at, outcome
-     from webhook_messages where tenant_id = $1 order by seq desc limit $2`,
+    `select m.id as message_id, m.body::jsonb->>'type' as type, m.body::jsonb->'data'->>'connection_id' as connection_id,
+       m.created_at, m.resent_at, m.attempts, greatest(m.due_at, w.paused_until) as due_at, m.last_failure,
+       m.ended_at, m.outcome
+     from webhook_messages m left join webhooks w on w.tenant_id = m.tenant_id
+     where m.tenant_id = $1 order by m.seq desc limit $2`,
     [tenantId, limit],
   )
 }
 
-/** Makes it wait again, as if it had been written now. False when no ended message has this id. */
+/** When a waiting message may be tried next. Undefined when no waiting message has this id. */
+export async function findDueAt(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
+  const row = await sql.maybeRow<{ due_at: string }>(
+    `select greatest(m.due_at, w.paused_until) as due_at
+     from webhook_messages m left join webhooks w on w.tenant_id = m.tenant_id
+     where m.tenant_id = $1 and m.id = $2 and m.ended_at is null`,
+    [tenantId, id],
+  )
+  return row?.due_at
+}
+
+/** Makes it wait again, with all its attempts ahead of it. False when no ended message has this id. */
 export async function reopenMessage(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const reopened = await sql.execute(
-    `update webhook_messages set ended_at = null, outcome = null, attempts = 0, created_at = $3::timestamptz,
-       due_at = $3::timestamptz
+    `update webhook_messages set ended_at = null, outcome = null, last_failure = null, attempts = 0,
+       resent_at = $3::timestamptz, due_at = $3::timestamptz
      where tenant_id = $1 and id = $2 and ended_at is not null`,
     [tenantId, id, sql.now()],
   )
   return reopened === 1
 }
 
-export async function putAside(sql: Sql, tenantId: string, id: string, delayMs: number): Promise<void> {
+export async function putAside(
+  sql: Sql,
+  tenantId: string,
+  id: string,
+  { failure, delayMs }: { failure: string; delayMs: number },
+): Promise<void> {
   await sql.execute(
-    `update webhook_messages set due_at = $4::timestamptz + make_interval(secs => $3::double precision / 1000)
+    `update webhook_messages
+     set last_failure = $5, due_at = $4::timestamptz + make_interval(secs => $3::double precision / 1000)
      where tenant_id = $1 and id = $2 and ended_at is null`,
-    [tenantId, id, delayMs, sql.now()],
+    [tenantId, id, delayMs, sql.now(), failure],
   )
 }
 
@@ -204,7 +229,7 @@ export async function giveUpOld(sql: Sql, failuresMin: number, ageMs: number, li
      where (tenant_id, id) in (
        select m.tenant_id, m.id from webhook_messages m join webhooks w on w.tenant_id = m.tenant_id
        where m.ended_at is null and w.failures >= $1
-         and m.created_at < $4::timestamptz - make_interval(secs => $2::double precision / 1000)
+         and coalesce(m.resent_at, m.created_at) < $4::timestamptz - make_interval(secs => $2::double precision / 1000)
        order by m.tenant_id, m.seq limit $3 for update of m skip locked)`,
     [failuresMin, ageMs, limit, sql.now()],
   )

@@ -17,7 +17,7 @@ function refuse(error: unknown): never {
 }
 
 describe('the access log', () => {
-  it('writes nothing while requests come, and everything that is left when it stops', async (t) => {
+  it('writes nothing while requests arrive, and writes everything that is left when it stops', async (t) => {
     const { db } = await testDatabase(t)
     const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never })
     for (let request = 0; request < 1_000; request += 1) log.count(read)
@@ -60,7 +60,7 @@ describe('the access log', () => {
     assert.deepEqual(await listCounts(db), [{ endpoint: 'listAssets', count: '2' }])
   })
 
-  it('memory is bounded: while a write hangs, what finds no room is not counted', async (t) => {
+  it('memory is bounded: while a write hangs, reads that find no room are not counted', async (t) => {
     const { db } = await testDatabase(t)
     const hanging = Promise.withResolvers<void>()
     const slow = {
@@ -81,12 +81,12 @@ describe('the access log', () => {
     assert.equal(total, '20', 'ten on their way to the database and ten waiting')
   })
 
-  it('says when the last read of an hour was, whichever process is the last to write', async (t) => {
+  it('keeps the time of the last read of an hour, whichever process writes last', async (t) => {
     const db = createStillClock().of((await testDatabase(t)).db)
     const [slow, quick] = [1, 2].map(() => createAccessLog({ db, onFailure: refuse, flushEveryMs: never }))
     assert.ok(slow !== undefined && quick !== undefined)
     slow.count(read)
-    // To the beginning of an hour, so that both reads are in one.
+    // The clock moves to the beginning of an hour, so that both reads fall within it.
     await db.clock.advance(3_600_000 - (db.clock.now() % 3_600_000))
     slow.count(read)
     await db.clock.advance(1_000)
@@ -122,7 +122,7 @@ describe('the time of the last read', () => {
     return { db, served, readAt, back }
   }
 
-  it('is noted for every user who was served, by one statement, and for no other', async (t) => {
+  it('is recorded by one statement for every user who was served, and for no other user', async (t) => {
     const { db, served, readAt } = await open(t)
     const texts: string[] = []
     const rows: Database['rows'] = (text, values) => (texts.push(text), db.rows(text, values))
@@ -134,7 +134,7 @@ describe('the time of the last read', () => {
     assert.equal(texts.length, 1)
   })
 
-  it('is left alone for five minutes, and then moves', async (t) => {
+  it('stays as it is for five minutes, and then moves', async (t) => {
     const { db, served, readAt } = await open(t)
     await served(['4'])
     const first = await readAt()
@@ -146,7 +146,7 @@ describe('the time of the last read', () => {
     assert.notDeepEqual(await readAt(), first)
   })
 
-  it('costs a process that noted it before no statement', async (t) => {
+  it('costs no statement in a process that recorded it before', async (t) => {
     const { db } = await open(t)
     let statements = 0
     const rows: Database['rows'] = (text, values) => ((statements += 1), db.rows(text, values))
@@ -162,7 +162,7 @@ describe('the time of the last read', () => {
     assert.equal(statements, 2)
   })
 
-  it('users who come back after an hour are passed on, once, and others are not', async (t) => {
+  it('only users who come back after an hour are passed on, once each', async (t) => {
     const { db, served, back } = await open(t)
     await served(['4', '9'])
     assert.deepEqual(back, [['4', '9']], 'a first read ends the idleness, too')
@@ -194,7 +194,7 @@ describe('the time of the last read', () => {
     assert.deepEqual([failures.length, back], [1, [['4']]])
   })
 
-  it('two processes that note the same users in another order do not wait in a circle', async (t) => {
+  it('two processes that record the same users in different orders do not deadlock', async (t) => {
     const { db, served } = await open(t)
     const many = Array.from({ length: 500 }, (_, at) => String(at + 10))
     await db.execute('insert into user_ledgers (user_key) select unnest($1::bigint[])', [many])

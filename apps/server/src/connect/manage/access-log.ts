@@ -16,7 +16,7 @@ export interface AccessLog {
    * The same for what a tenant reads by its own access, through one of its clients. It does not make the user active: a
    * tenant that walks through all users would otherwise have every connection read more often.
    */
-  countForTenant(read: Pick<Owner, 'userKey'> & { clientId: string; endpoint: string }): void
+  countForTenant(read: { userKeys: ReadonlySet<Owner['userKey']>; clientId: string; endpoint: string }): void
   /** Writes what is left. */
   stop(): Promise<void>
 }
@@ -32,7 +32,9 @@ export interface AccessLogDeps {
   entriesMax?: number
 }
 
-/** Of one user. Schedules are made of quarters of an hour, so they need no more. */
+/**
+ * An access of a user is noted at most this often. Schedules are made of quarters of an hour and need nothing finer.
+ */
 const noteEveryMs = 5 * 60_000
 
 export function createAccessLog(deps: AccessLogDeps): AccessLog {
@@ -48,7 +50,7 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
       known.count += read.count
       if (known.lastAt < read.lastAt) known.lastAt = read.lastAt
     }
-    // While the database is away memory stays bounded: what finds no room is not counted.
+    // Memory stays bounded while the database is away: reads that do not fit are not counted.
     else if (counts.size < entriesMax) counts.set(key, { ...read })
   }
 
@@ -78,8 +80,9 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
       readers.add(read.userKey, lastAt)
       if (counts.size >= entriesMax) void flush()
     },
-    countForTenant({ clientId, ...read }) {
-      add({ ...read, grantId: clientId, count: 1, lastAt: db.now() })
+    countForTenant({ userKeys, clientId, endpoint }) {
+      const lastAt = db.now()
+      for (const userKey of userKeys) add({ userKey, grantId: clientId, endpoint, count: 1, lastAt })
       if (counts.size >= entriesMax) void flush()
     },
     async stop() {

@@ -32,7 +32,7 @@ export async function insertManageSession(
   )
 }
 
-/** Being used is what keeps it alive, within its life. */
+/** Each use extends it, up to its maximum lifetime. */
 export async function touchManageSession(
   sql: Sql,
   secretHash: Buffer,
@@ -99,8 +99,8 @@ export interface UserRead {
  * schedules need no more, and ledgers are written to all the time. `wasIdle` of those that were noted: the read before
  * was so long ago that their connections were read less often. Users without a ledger have nothing to be read.
  *
- * The users are on many shards, where rows cannot be locked before they are written. Two processes that note one user at
- * the same moment both say that he was idle, which plans his connections twice and changes nothing.
+ * The users are on many shards, where rows cannot be locked before they are written. Two processes that note one user
+ * at the same moment both report the user as idle. That plans the user's connections twice, which changes nothing.
  */
 export async function noteReads(
   sql: Sql,

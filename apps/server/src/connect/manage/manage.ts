@@ -1,6 +1,6 @@
 /**
- * A user's own page (contract §4, "Manage"): what is connected, who may read it and who did; revoke, remove, delete. Its
- * own sign-in and secret: a quarter of an hour of silence or an hour end it.
+ * A user's own page (contract §4, "Manage"): what is connected, who may read it and who did; revoke, remove, delete. It
+ * has its own sign-in and secret, and ends after a quarter of an hour without use or after one hour in total.
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
@@ -13,6 +13,7 @@ import { noteUser } from '../../notices.ts'
 import type { Grant, Oauth } from '../../oauth/index.ts'
 import type { Owner } from '../../owner.ts'
 import type { Client, Tenants } from '../../tenants/index.ts'
+import { lockSessionsOf } from '../store.ts'
 import * as store from './manage-store.ts'
 import type { DataAccess, ManageSession } from './manage-store.ts'
 import { hashBearer, hashSecret, newSecret, unknownSession } from '../secrets.ts'
@@ -128,7 +129,7 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
   }
 }
 
-/** Of clients; each is looked up once. */
+/** Finds names of clients, each with one query. */
 function createNames(tenants: Tenants): (clientId: string) => Promise<string> {
   const names = new Map<string, Promise<string>>()
   return (clientId) => {
@@ -145,12 +146,14 @@ export async function revokeMyGrant({ oauth }: ManageDeps, owner: Owner, grantId
 /** One transaction: half a deletion would leave a person's data without a person who could ask for the rest. */
 export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<void> {
   await db.transaction(async (tx) => {
+    // A session that finishes at this moment would otherwise leave a code behind, and with it a grant of no user.
+    await lockSessionsOf(tx, owner)
     await oauth.deleteUser(tx, owner)
     await connections.removeAll(tx, owner)
     await store.deleteAccesses(tx, owner)
     const { tenantId, userId } = owner
     await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'user.deleted', subject: userId })
-    // Of a user without connections nothing else tells that the grants are gone.
+    // If the user has no connections, this notice is the only sign that the grants have ended.
     await noteUser(tx, owner)
     // Sessions go with the user, by reference.
     await tenants.deleteUser(tx, owner)

@@ -1,8 +1,8 @@
 /**
  * `login_token`: the application says who the user is, in a JWT (RFC 7519) signed with a key registered for the client.
- * Bound to this client, this issuer and this very authorization request (`code_challenge`), a minute long, used once:
- * one that leaks in a URL opens nothing. Checks by RFC 8725 (algorithms, key and audience are ours to choose, not the
- * token's).
+ * It is bound to this client, this issuer and this very authorization request (`code_challenge`), lasts a minute and
+ * works once, so a token that leaks in a URL opens nothing. Checks by RFC 8725 (algorithms, key and audience are ours
+ * to choose, not the token's).
  */
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, errors, jwtVerify, type JWTPayload } from 'jose'

@@ -15,10 +15,10 @@ import { createHash, createHmac } from 'node:crypto'
 import type { AddResult, Connections } from '../../connections/index.ts'
 import type { Sql } from '../../db/index.ts'
 import type { Keyring } from '../../keys.ts'
-import type { Owner } from '../../owner.ts'
 import { examineSeal, sealText, type SealReport } from '../../sealing.ts'
 import type { Tenants } from '../../tenants/index.ts'
 import { hashSecret, newSecret } from '../secrets.ts'
+import type { ConnectSession } from '../store.ts'
 import * as store from './state-store.ts'
 import type { Beginner } from './state-store.ts'
 
@@ -39,7 +39,7 @@ export interface ProviderSignInRequest {
   repairOf?: string
 }
 
-/** In a session: it goes on there. */
+/** Begun in a session, which continues afterwards. */
 export function beginInSession(
   deps: ProviderSignInDeps,
   of: Beginner,
@@ -48,7 +48,7 @@ export function beginInSession(
   return begin(deps, of, { ...request, redirectUri: null })
 }
 
-/** By an application: the person comes back to one of its registered addresses. */
+/** Begun by an application: the person returns to one of its registered addresses. */
 export async function beginForApplication(
   deps: ProviderSignInDeps,
   of: Beginner & { clientId: string },
@@ -76,12 +76,12 @@ async function begin(
   return { added: false, connectionId: null, providerId, displayLabel, status: 'pending', errors: [], redirectUrl }
 }
 
-/** What the provider's page sent back: a code, or that the person did not want to. */
+/** What the provider's page sent back: a code, or the news that the person declined. */
 export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
 
 /**
- * Where the callback page goes on to; undefined when a session waits for this answer, or nothing does. What the person
- * declined is over at once.
+ * Where the callback page continues; undefined when a session waits for this answer, or nothing does. A declined
+ * sign-in ends at once.
  */
 export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
   const stateHash = hashSecret(answer.state)
@@ -95,27 +95,27 @@ export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAn
   return redirectUri && addParameters(redirectUri, { code: handle, state: answer.state })
 }
 
-/** Who comes back from a provider; the page of a session does not know from which. */
+/** The caller that returns from a provider. The page of a session does not know which provider it was. */
 export type Returning = Beginner & { providerId?: string }
 
-/** A session without a user began nothing. */
+/** A session without a user began nothing. One that has ended takes nothing more. */
 export async function completeInSession(
   deps: ProviderSignInDeps,
   answer: ProviderAnswer,
-  { owner, sessionId }: { owner: Owner | null; sessionId: string },
+  { owner, sessionId, outcome }: Pick<ConnectSession, 'owner' | 'sessionId' | 'outcome'>,
 ): Promise<AddResult> {
-  if (owner === null) throw unknownState()
+  if (owner === null || outcome !== null) throw unknownState()
   return completeSignIn(deps, answer, { ...owner, sessionId, grantId: null })
 }
 
-/** Only for the one who began this sign-in at this provider, and only once. */
+/** Works only for the caller that began this sign-in at this provider, and only once. */
 export async function completeSignIn(
   deps: ProviderSignInDeps,
   answer: ProviderAnswer,
   of: Returning,
 ): Promise<AddResult> {
   if (of.providerId !== undefined && deps.connections.findProviderName(of.providerId) === undefined) {
-    throw refuse('There is no such provider.', 'unknown_provider', 'provider_id')
+    throw refuse('Unknown provider.', 'unknown_provider', 'provider_id')
   }
   const stateHash = hashSecret(answer.state)
   const handleHash = of.grantId === null || !('code' in answer) ? null : hashSecret(answer.code)
@@ -139,7 +139,9 @@ export async function completeSignIn(
   })
 }
 
-/** Opens every code that an application has not come for yet. They are not sealed anew: they lapse before a key leaves. */
+/**
+ * Opens every code that an application has not come for yet. They are not sealed again: they lapse before a key leaves.
+ */
 export async function checkCodes(db: Sql, keyring: Keyring): Promise<SealReport> {
   const report: SealReport = { sealedBy: new Map(), lost: [] }
   for (const { stateHash, sealedCode } of await store.listSealedCodes(db)) {
@@ -153,7 +155,7 @@ function toDeclined({ connections }: ProviderSignInDeps, providerId: string, dis
   const name = connections.findProviderName(providerId) ?? providerId
   const message = `You did not allow it at ${name}. Nothing was stored.`
   const item = { cause: 'missing_permission', provider_id: providerId, message } as const
-  const fix = `Sign in at ${name} again and allow reading.`
+  const fix = `Sign in to ${name} again and allow reading.`
   return { added: false, connectionId: null, providerId, displayLabel, status: null, errors: [{ ...item, fix }] }
 }
 
@@ -162,7 +164,7 @@ function callbackUrl({ widgetUrl }: ProviderSignInDeps): string {
   return `${widgetUrl}/callback`
 }
 
-/** It takes our key to know it, although the state travels through the browser. */
+/** Only our key can derive it, although the state travels through the browser. */
 function toVerifier({ keyring }: ProviderSignInDeps, state: string): string {
   const [key] = keyring.derive('provider_sign_in')
   if (key === undefined) throw new Error('the keyring is empty')

@@ -57,7 +57,7 @@ export async function findCode(sql: Sql, sessionId: string): Promise<CodeRow | u
   )
 }
 
-/** Tries come one after the other, or five at once would be one. */
+/** Tries are serialized. Otherwise five simultaneous tries would count as one. */
 export async function lockCode(tx: Sql, sessionId: string): Promise<CodeRow | undefined> {
   return tx.maybeRow<CodeRow>(
     `select ${columns} from sign_in_codes where session_id = $1 and expires_at > $2::timestamptz for update`,
@@ -80,7 +80,10 @@ export async function lockSubject(tx: Sql, subjectHash: Buffer): Promise<void> {
   await tx.execute(`select pg_advisory_xact_lock(hashtextextended('sign_in ' || $1, 0))`, [subjectHash.toString('hex')])
 }
 
-/** Undefined while fewer than `max` happened in the window; otherwise the seconds until the oldest of them is out. */
+/**
+ * Undefined while fewer than `max` happened in the window; otherwise the seconds until the oldest of them leaves the
+ * window.
+ */
 export async function findWaitSeconds(
   sql: Sql,
   subjectHash: Buffer,

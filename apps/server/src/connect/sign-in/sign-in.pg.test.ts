@@ -1,9 +1,12 @@
-/** Who may ask for how many codes, and guess how often (contract §4). Each refusal names a way in that it closes. */
+/**
+ * How many codes a caller may request, and how often it may guess (contract §4). Each title names the attack that the
+ * limit stops.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
-import { parseConfig } from '../../config.ts'
+import { parseConfig } from '../../config/config.ts'
 import { testKeyTexts } from '../../test-keys.ts'
 import { openOauth } from '../../oauth/test-oauth.ts'
 import { enterCode, findCodeToMail, networkOf, requestCode, type CodeRequester, type SignInDeps } from './sign-in.ts'
@@ -11,7 +14,7 @@ import { enterCode, findCodeToMail, networkOf, requestCode, type CodeRequester, 
 const oldKey = new Uint8Array(32).fill(3)
 const newKey = new Uint8Array(32).fill(4)
 
-describe('limits of signing in by e-mail', async () => {
+describe('limits of signing in by email', async () => {
   const { db, tenant, moveClock } = await openOauth()
   const { signInLimits } = parseConfig(testKeyTexts('test'))
   const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
@@ -104,7 +107,7 @@ describe('limits of signing in by e-mail', async () => {
     assert.equal(await ask(newNetwork(), 'person@example.com'), 'ok')
   })
 
-  it('asking and guessing at once: the requests of one session wait for each other and never in a circle', async () => {
+  it('asking and guessing at once: the requests of one session wait for each other and never deadlock', async () => {
     const asker = newAsker()
     const origin = newNetwork()
     assert.equal(await ask(origin, 'circle@example.com', asker), 'ok')
@@ -139,7 +142,7 @@ describe('limits of signing in by e-mail', async () => {
     await requestCode(deps, asker, origin, 'rotate@example.com')
     const mailed = (await findCodeToMail(rotated, asker.sessionId))?.code
     assert.equal(mailed, (await findCodeToMail(deps, asker.sessionId))?.code)
-    // What the other key would make of the same row is a wrong code.
+    // The code that the other key makes of the same row is wrong.
     const row = await db.row<{ nonce: Buffer }>('select nonce from sign_in_codes where session_id = $1', [
       asker.sessionId,
     ])
@@ -153,14 +156,14 @@ describe('limits of signing in by e-mail', async () => {
       await keyIdFor(deps, origin),
       row.nonce,
     ])
-    // Two codes are equal once in a million runs, and then nothing is shown.
+    // The two codes are equal once in a million runs, and then this test shows nothing.
     if (other !== mailed) {
       assert.equal(await statusOf(enterCode(rotated, asker, origin, other ?? '')), 'invalid_request')
     }
     assert.equal(await enterCode(rotated, asker, origin, mailed ?? ''), 'rotate@example.com')
   })
 
-  /** The id of the key that these dependencies sign with, as a code of theirs carries it. */
+  /** The id of the key that these dependencies sign with, as it stands in their codes. */
   async function keyIdFor(of: SignInDeps, origin: string): Promise<Buffer> {
     const asker = newAsker()
     await requestCode(of, asker, origin, `${randomUUID()}@example.com`)

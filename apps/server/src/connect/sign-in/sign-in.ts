@@ -1,7 +1,7 @@
 /**
- * Signing in by e-mail (contract §4): six digits, ten minutes, five tries, valid only in the session that asked. Nothing
- * here looks for a user, so nothing can tell whether the address is known; the user is found or made once the code was
- * right.
+ * Signing in by email (contract §4): six digits, ten minutes, five tries, valid only in the session that asked.
+ * Nothing here looks for a user, so nothing can reveal whether the address is known; the user is found or made once the
+ * code was right.
  *
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the network
  * that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one network, one
@@ -9,7 +9,7 @@
  * addresses or many networks.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
- * neither the table nor the queue holds it; a dump without the key tells nothing, although six digits hashed would.
+ * neither the table nor the queue holds it; without the key a dump reveals nothing, whereas a hash of six digits would.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal, type ErrorItem } from '@assay/core'
@@ -26,7 +26,7 @@ const triesMax = 5
 /** A session could otherwise write to one address after the other. */
 const codesPerSession = 10
 
-/** Of e-mail addresses, networks and tenants; codes by the hour, wrong tries by the day. */
+/** Limits for an email address, a network and a tenant. Codes are counted by the hour, wrong tries by the day. */
 export interface SignInLimits {
   codesPerAddressInNetwork: number
   codesPerNetwork: number
@@ -38,7 +38,7 @@ export interface SignInLimits {
 const nonceBytes = 16
 export const resendAfterSeconds = 30
 
-/** What it takes to know a code. */
+/** What is needed to derive a code. */
 export interface CodeDeps {
   db: Database
   /** Newest first: the first derives, all of them recognise. */
@@ -85,7 +85,7 @@ export async function enterCode(
   origin: Origin,
   given: string,
 ): Promise<string> {
-  // As people copy it from a mail. Text that cannot be a code costs no try.
+  // People copy the code from a mail, with its spaces and hyphens. Text that cannot be a code does not count as a try.
   const code = given.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(code)) throw refuseCode('must be the six digits of the mail')
   // A refusal is returned, not thrown, out of the transaction: the try that it cost must be committed.
@@ -104,8 +104,8 @@ async function tryCode(
   const seen = await store.findCode(tx, asker.sessionId)
   if (seen === undefined) return refuseMissing()
   const subjects = subjectsOf(deps, seen, origin)
-  // The counters before the code, as `requestCode` does. In the other order a session that asks and guesses at once would
-  // deadlock, and each time hold up everyone who signs in with this tenant.
+  // The counters before the code, as `requestCode` does. In the other order a session that asks and guesses at once
+  // would deadlock, and each time block every sign-in of this tenant.
   await lockAll(tx, subjects)
   const row = await store.lockCode(tx, asker.sessionId)
   // Replaced meanwhile by a code for another address, whose counters are not locked.
@@ -194,7 +194,7 @@ function subjectsOf(deps: SignInDeps, { sessionId, tenantId, email }: Counted, o
   }
 }
 
-/** Without what stands after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
+/** Removes the part after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
 function toMailbox(email: string): string {
   const [local = '', domain = ''] = email.split('@')
   return `${local.replace(/(?<=.)\+.*$/, '')}@${domain}`
@@ -271,7 +271,7 @@ function refuseCode(rule: string, fix?: string): Refusal {
   return new Refusal('invalid_request', `code ${rule}`, { items: [item] })
 }
 
-/** The same words whichever limit it was: which one would tell an attacker what to change. */
+/** The message is the same for every limit, because naming the limit would tell an attacker what to change. */
 function refuseFor(waitSeconds: number, kind: store.EventKind): Refusal {
   const what = kind === 'code' ? 'Too many codes were sent' : 'Too many wrong codes were entered'
   const item: ErrorItem = { cause: 'rate_limited', message: `${what}.`, retry_after_seconds: waitSeconds }

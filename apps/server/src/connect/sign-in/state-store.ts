@@ -12,7 +12,7 @@ export interface BegunSignIn extends Beginner {
   providerId: string
   displayLabel: string | null
   repairOf: string | null
-  /** Of the application; null in a session. */
+  /** The application's redirect URI; null in a session. */
   redirectUri: string | null
 }
 
@@ -38,7 +38,9 @@ export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignI
   )
 }
 
-/** Once, and only for what an application began: its redirect URI. The handle has ten minutes of its own. */
+/**
+ * Returns, once, the redirect URI of a sign-in that an application began. The handle then lasts another ten minutes.
+ */
 export async function keepAnswer(
   sql: Sql,
   stateHash: Buffer,
@@ -74,7 +76,10 @@ export async function listSealedCodes(sql: Sql): Promise<{ stateHash: Buffer; se
   )
 }
 
-/** Only for the caller it was made for, and with the handle if there is one: any other caller spends nothing. */
+/**
+ * Works only for the caller that the state was made for, and with the handle if there is one. Any other caller spends
+ * nothing.
+ */
 export async function takeState(
   sql: Sql,
   stateHash: Buffer,

@@ -38,7 +38,7 @@ export interface KeyLimits {
   /** How many keys may be under verification at a time. */
   pending: number
   refusedPerHour: number
-  /** That one user may have. Repairs need no room. */
+  /** How many connections one user may have. A repair does not count. */
   connections: number
 }
 
@@ -50,7 +50,7 @@ export interface NewConnection {
   credentials: NewCredentials
   /** Made inside a connect session: provisional until its code is redeemed. */
   sessionId: string | null
-  /** The settled connection of this user whose credentials these are to replace. */
+  /** The settled connection of this user whose credentials these replace. */
   repairOf?: string
 }
 
@@ -87,7 +87,9 @@ export async function addConnection(
       connectionType: credentials.type,
       stored,
     })
-    // This comes after the insert, which waits for the user's other requests, so that all of them are counted.
+    // This comes after the insert, which waits for the user's other requests, so that all of them are counted, and for
+    // the deletion of the user, after which a stored key could not be removed by its owner.
+    if (!(await pending.isUser(tx, owner))) throw new Refusal('invalid_token', 'This user no longer exists.')
     await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits, repairOf !== undefined)
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
@@ -168,7 +170,7 @@ export function getOffered(
 ): ProviderMetadata {
   const provider = catalog.find((candidate) => candidate.provider_id === providerId)
   if (provider === undefined) {
-    throw new Refusal('invalid_request', `There is no provider ${JSON.stringify(providerId)}.`, {
+    throw new Refusal('invalid_request', `Unknown provider ${JSON.stringify(providerId)}.`, {
       items: [
         { cause: 'unknown_provider', parameter: 'provider_id', message: 'must be an id of the provider catalogue' },
       ],

@@ -25,7 +25,7 @@ describe('keys under verification', async () => {
       [userId],
     )
 
-  it('are at most three for each user, and one after another: the others are not kept waiting', async () => {
+  it('are at most three for each user and are verified one after another, so that other users do not wait', async () => {
     const owner = await engine.newOwner()
     const other = await engine.newOwner()
     // Six at the same moment: the limit holds for requests that do not see each other's rows.
@@ -57,7 +57,7 @@ describe('keys under verification', async () => {
 describe('refused keys', async () => {
   const engine = await openEngine({ ASSAY_LIMIT_REFUSED_KEYS: '4' })
 
-  it('are counted for each user: after the last allowed one no key is tried for the rest of the hour', async () => {
+  it('are counted for each user: after the last allowed one, no key is tried for the rest of the hour', async () => {
     const owner = await engine.newOwner()
     const bad = await engine.newAccount('empty')
     await engine.control(`accounts/${bad.accountId}/key`, { revoked: true })
@@ -89,7 +89,7 @@ describe('refused keys', async () => {
 describe('connections of one user', async () => {
   const engine = await openEngine({ ASSAY_LIMIT_CONNECTIONS: '2' })
 
-  it('have a limit, because wallets of strangers can be connected without end; removing one makes room', async () => {
+  it('have a limit, because a user could add any number of strangers’ wallets; removing one makes room', async () => {
     const owner = await engine.newOwner()
     const first = await engine.add(owner, await engine.newAccount('empty'))
     assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)

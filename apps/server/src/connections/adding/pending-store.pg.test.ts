@@ -30,7 +30,10 @@ async function withPending(t: TestContext, ...ids: string[]): Promise<{ db: Data
   return { db, refs }
 }
 
-/** As the verification does it: what the account has already, or undefined when it is now this one's. */
+/**
+ * Does what the verification does. Returns the connection that the account already has, or undefined if this one takes
+ * it.
+ */
 async function accept(tx: Sql, ref: ConnectionRef): Promise<store.TakenAccount | undefined> {
   const taken = await store.findAccount(tx, ref, account)
   if (taken !== undefined) return taken
@@ -43,7 +46,7 @@ const statusOf = (db: Database, id: string): Promise<{ status: string } | undefi
   db.maybeRow('select status from connections where id = $1', [id])
 
 describe('a connection', () => {
-  it('has a key that counts the connections of its user, also when it is added at the same moment', async (t) => {
+  it('gets the next number of its user as its key, even when two are added at the same moment', async (t) => {
     const { db } = await testDatabase(t)
     const ids = Array.from({ length: 8 }, (_, index) => `con_${index}`)
     const refs = await Promise.all(ids.map((id) => insertPending(db, owner, id)))
@@ -53,7 +56,7 @@ describe('a connection', () => {
 })
 
 describe('an account', () => {
-  it('verified twice at the same moment belongs to the first; the second one finds it', async (t) => {
+  it('that is verified twice at the same moment belongs to the first connection, and the second finds it', async (t) => {
     const { db, refs } = await withPending(t, 'con_first', 'con_second')
     const [first, second] = refs
     assert.ok(first && second)
@@ -79,7 +82,7 @@ describe('an account', () => {
     assert.deepEqual(await statusOf(db, 'con_second'), { status: 'pending' })
   })
 
-  it('of another user is another one', async (t) => {
+  it('of another user is a separate account', async (t) => {
     const { db, refs } = await withPending(t, 'con_first')
     const [first] = refs
     assert.ok(first)
@@ -99,7 +102,7 @@ describe('the verdict', () => {
     return { db, ref }
   }
 
-  it('of a refusal is read once, and the row goes with it', async (t) => {
+  it('of a refusal is read once, and its row is deleted with it', async (t) => {
     const { db, ref } = await withOne(t)
     assert.equal(await store.isUndecided(db, ref), true)
     await store.refusePending(db, ref, verdict)
@@ -109,14 +112,14 @@ describe('the verdict', () => {
     assert.equal(await statusOf(db, 'con_a'), undefined)
   })
 
-  it('of an acceptance is heard also when it came as the waiting was given up, and the row stays', async (t) => {
+  it('of an acceptance is returned even when it arrives as the wait times out, and the row stays', async (t) => {
     const { db, ref } = await withOne(t)
     await db.transaction((tx) => accept(tx, ref))
     assert.equal((await store.takeVerdict(db, ref))?.added, true)
     assert.deepEqual(await statusOf(db, 'con_a'), { status: 'syncing' })
   })
 
-  it('that did not come leaves nothing, and comes too late for what is gone', async (t) => {
+  it('that has not arrived in time leaves no row, and finds none when it arrives later', async (t) => {
     const { db, ref } = await withOne(t)
     assert.equal(await store.takeVerdict(db, ref), undefined)
     assert.equal(await store.isUndecided(db, ref), false)

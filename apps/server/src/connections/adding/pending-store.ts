@@ -59,6 +59,11 @@ export async function insertPending(
   return connection_key
 }
 
+/** False for a user who was deleted after the request had been admitted. */
+export async function isUser(sql: Sql, { userKey }: Owner): Promise<boolean> {
+  return (await sql.maybeRow('select from tenant_users where user_key = $1::bigint', [userKey])) !== undefined
+}
+
 /**
  * `waiting`: keys of this user without a verdict. `refusedWaitSeconds`: until fewer than `refusedMax` keys were refused
  * within an hour; null when there are fewer.
@@ -112,7 +117,7 @@ export async function findAccount(
   )
 }
 
-/** Locked until the transaction ends; undefined when it waits for no verdict any more. */
+/** Locked until the transaction ends; undefined when it no longer waits for a verdict. */
 export async function lockPending(tx: Sql, ref: ConnectionRef): Promise<{ sessionId: string | null } | undefined> {
   return tx.maybeRow(
     `select session_id as "sessionId" from connections
@@ -156,7 +161,10 @@ export async function deleteOldRefusedKeys(sql: Sql): Promise<void> {
   await sql.execute("delete from refused_keys where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
 }
 
-/** False when the verdict is there, and when none will come because the row is gone: discarded with its user or session. */
+/**
+ * False when the verdict has been written, and when none will come because the row was deleted with its user or
+ * session.
+ */
 export async function isUndecided(sql: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await sql.maybeRow(
     'select from connections where user_key = $1::bigint and connection_key = $2 and verdict is null',
@@ -166,8 +174,8 @@ export async function isUndecided(sql: Sql, ref: ConnectionRef): Promise<boolean
 }
 
 /**
- * Ends the waiting: a row that is still pending (refused, unheard, or a repair) has served and goes; one that was
- * accepted stays. In this order, because a verdict may come at the very moment the waiting is given up.
+ * Ends the wait. A row that is still pending (refused, without a verdict, or a repair) is deleted; an accepted one
+ * stays. The order matters, because a verdict may arrive at the very moment the caller gives up.
  */
 export async function takeVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
   const ended = await sql.maybeRow<{ verdict: Verdict | null }>(
@@ -194,8 +202,8 @@ export async function deleteAbandonedPending(sql: Sql): Promise<number> {
 }
 
 /**
- * The new credentials take the place of the old, and the lane with them; undefined, with nothing changed, when the account
- * is another one. `needs_reauth` ends here; a connection that is being read goes on with the new key.
+ * The new credentials take the place of the old, and the lane with them; undefined, with nothing changed, when the
+ * account is another one. `needs_reauth` ends here; a connection that is being read continues with the new key.
  */
 export async function acceptRepair(
   tx: Sql,

@@ -7,7 +7,7 @@ import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
-import { deleteLedger, lockAll } from '../removal-store.ts'
+import { deleteLedger, lockAll, lockLedger } from '../removal-store.ts'
 import { discard, type RemovalDeps } from '../removal.ts'
 import * as sessions from './session-store.ts'
 import { resumeOverdue, type ConnectionRow } from '../store.ts'
@@ -16,7 +16,7 @@ export interface ProvisionalDeps extends RemovalDeps {
   db: Database
   /** For the webhook. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
-  /** It is to be read now. */
+  /** It has to be read now. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** Applications see it from now on. */
   onShown(tx: Sql, ref: ConnectionRef): Promise<void>
@@ -35,7 +35,7 @@ export interface Provisional {
    * paused for lack of a grant, are read now. True when the session had connections.
    */
   settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<boolean>
-  /** The user goes, with every connection, settled or not. */
+  /** The user is deleted: removes every connection, settled or not. */
   removeAll(tx: Sql, owner: Owner): Promise<void>
 }
 
@@ -57,19 +57,28 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
     settleSession: (tx, owner, sessionId) => settleSession(deps, tx, owner, sessionId),
 
     async removeAll(tx, owner) {
-      for (const { isShown, ...ref } of await lockAll(tx, owner)) {
-        // Not as shown: the ids of its transactions would be kept under the key of a user who wants to be forgotten.
-        await discard(deps, tx, ref, { isShown: false, by: { actor: 'user' } })
-        if (isShown) await deps.onChanged(tx, ref, 'removed')
-      }
+      await removeEach(deps, tx, owner)
+      // Waits for an account that is being added at this moment, and is then among those that go. This must come after
+      // the others, because their writers lock the connection first and then the ledger.
+      await lockLedger(tx, owner)
+      await removeEach(deps, tx, owner)
       await deleteLedger(tx, owner)
     },
   }
 }
 
+async function removeEach(deps: ProvisionalDeps, tx: Sql, owner: Owner): Promise<void> {
+  for (const { isShown, ...ref } of await lockAll(tx, owner)) {
+    // Removed as if it had never been shown: otherwise the ids of its transactions would be kept under the key of a user
+    // who wants to be forgotten.
+    await discard(deps, tx, ref, { isShown: false, by: { actor: 'user' } })
+    if (isShown) await deps.onChanged(tx, ref, 'removed')
+  }
+}
+
 /**
- * The showing of a connection is one number of the user's changes, however long its history is. Rows are locked before
- * the number is taken, as every writer of transactions does (ledger/locks-store.ts).
+ * Showing a connection takes one number in the user's feed of changes, however long its history is. Rows are locked
+ * before the number is taken, as every writer of transactions does (ledger/locks-store.ts).
  */
 async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<boolean> {
   for (const { keyLane, ...ref } of await resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
@@ -82,7 +91,7 @@ async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessi
     const seq = isShown ? String(BigInt(numbers.first) + BigInt(place)) : ''
     await sessions.settle(tx, ref, isShown ? { seq, at: numbers.updatedAt } : null)
     if (isShown) await deps.onShown(tx, ref)
-    // It was read, or its key was refused, while it was provisional: no webhook has told of that yet.
+    // It was read, or its key was refused, while it was provisional: no webhook has reported that yet.
     if (ref.status === 'active') await deps.onChanged(tx, ref, 'read')
     if (ref.status === 'needs_reauth') await deps.onChanged(tx, ref, 'needs_reauth')
   }

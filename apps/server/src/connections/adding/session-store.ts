@@ -17,7 +17,7 @@ export interface SessionConnection extends ConnectionRef {
   status: ConnectionStatus
 }
 
-/** Everything of the session, also what is still being verified; or one connection of it. */
+/** All connections of the session, including those that are still being verified, or one of them. */
 export async function lockInSession(
   tx: Sql,
   owner: Owner,
@@ -33,7 +33,7 @@ export async function lockInSession(
 }
 
 /**
- * They belong to no session any more. One that was verified is shown from now on, at this number of the user's changes;
+ * They no longer belong to a session. One that was verified is shown from now on, at this number of the user's changes;
  * one that is still being verified is shown when that has ended well.
  */
 export async function settle(tx: Sql, ref: ConnectionRef, shown: { seq: string; at: string } | null): Promise<void> {
@@ -55,7 +55,7 @@ export async function moveSession(tx: Sql, owner: Owner, from: string, to: strin
 /** How long the code of a finished session can still be redeemed, with a margin. */
 const redeemable = "interval '2 minutes'"
 
-/** Sessions that can be neither finished nor redeemed any more, and that still have connections. */
+/** Sessions that can no longer be finished or redeemed but still have connections. */
 export async function listLapsedSessions(sql: Sql, limit: number): Promise<(Owner & { sessionId: string })[]> {
   return sql.rows<Owner & { sessionId: string }>(
     `select distinct c.tenant_key as "tenantKey", c.tenant_id as "tenantId", c.user_key as "userKey",

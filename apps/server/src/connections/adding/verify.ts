@@ -1,6 +1,6 @@
 /**
  * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw is
- * refused with the names of the rights to untick. A passing provider failure is retried while the person waits. Later the
+ * refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits. Later the
  * rights are read once a day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
@@ -28,15 +28,15 @@ export interface GateDeps extends RemovalDeps {
   now(): number
   /** How often the rights of a key are read again. */
   rightsEveryMs: number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
+  /** How long to wait instead of `ms`: shorter in sandbox mode. */
+  scaleWait(this: void, ms: number): number
   /** `state` is what the connector keeps of the account from now on. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
 }
 
 /**
- * At the beginning of a run, when it is time: a key that was given more rights, or lost some, since it was accepted.
- * Undefined when reading may go on.
+ * When a check is due, a run begins with it: it finds a key that has gained or lost rights since it was accepted.
+ * Undefined when reading may continue.
  */
 export async function checkRights(
   deps: GateDeps & { db: Database },
@@ -90,7 +90,7 @@ export async function verifyConnection(
   if (account.excess.length > 0 && deps.excessPermission === 'refuse') {
     return refuse(toErrorItem('excess_permission', provider, account.excess))
   }
-  if (account.missing.length > 0) return refuse(toErrorItem('missing_permission', provider, account.missing))
+  if (account.missing.length > 0) return refuse(toMissingItem(account.missing, provider))
   const { repairOf } = opened
   if (repairOf !== null) {
     const isSame = await db.transaction((tx) => repair(deps, tx, ref, { repairOf, opened, account }))
@@ -181,6 +181,14 @@ export function toRefusedItem(
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }
 
+function toMissingItem(
+  rights: readonly string[],
+  provider: { id: string; name: string; connectionType: ConnectionType },
+): ErrorItem {
+  const fault = 'missing_permission'
+  return { ...toErrorItem(fault, provider, rights), ...describeRefusal({ fault, rights }, provider) }
+}
+
 /** The account, or why the provider did not show it. */
 async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | SourceError> {
   const ask = deps.startAsking(opened)
@@ -193,7 +201,7 @@ async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Acc
     const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
     const isPassing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
     if (!isPassing || attempt === attemptsMax) return error
-    const waitMs = error.retryAfterMs ?? (retryDelayMs * 2 ** attempt) / deps.pace
+    const waitMs = error.retryAfterMs ?? deps.scaleWait(retryDelayMs * 2 ** attempt)
     if (performance.now() + waitMs > lastTryAt) return error
     await new Promise((resolve) => setTimeout(resolve, waitMs))
   }

@@ -50,12 +50,12 @@ const confirm = { uncheckedKeys: 'confirm' } as const
 
 async function roundTrip(given: NewCredentials): Promise<unknown> {
   const stored = await sealCredentials(sealer, 'con_1', given)
-  // Nothing that opens needs the database but tokens that are renewed, which is tested with a provider.
+  // Only renewing tokens needs the database, and that is tested with a provider.
   return openCredentials(given.type, { sealer, boundTo: 'con_1', stored } as OpenContext)
 }
 
 describe('credentials of each type', () => {
-  it('come to the connector as they were given', async () => {
+  it('reach the connector as they were given', async () => {
     const wallet = { type: 'wallet', networks: ['one', 'two'] } as const
     for (const given of [
       apiKey,
@@ -67,7 +67,7 @@ describe('credentials of each type', () => {
     }
   })
 
-  it('leave nothing in clear but a wallet’s address and its networks', async () => {
+  it('leave only a wallet’s address and its networks unencrypted', async () => {
     const secrets = ['hunter2', 'a-key', 'a phrase', 'the-code', 'xpub-text', 'the-descriptor']
     for (const given of [
       apiKey,
@@ -87,7 +87,7 @@ describe('credentials of each type', () => {
     assert.equal(isDestroyed({ sealedCredentials: null, address: null, networks: null }), true)
   })
 
-  it('share a lane where the provider counts the nonces of a key, and nowhere else', () => {
+  it('share a lane only where the provider counts the nonces of a key', () => {
     assert.equal(toLaneText(apiKey, 'con_1'), toLaneText(apiKey, 'con_2'))
     const wallet: NewCredentials = { type: 'wallet', address: 'cabcdefgh' }
     assert.notEqual(toLaneText(wallet, 'con_1'), toLaneText(wallet, 'con_2'))
@@ -101,7 +101,7 @@ describe('credentials of each type', () => {
 })
 
 describe('a key', () => {
-  it('without a field that the provider needs is a malformed call that names it', () => {
+  it('without a field that the provider needs is refused as malformed, and the error names the field', () => {
     assert.throws(
       () => checkCredentials({ type: 'api_key', apiKey: 'a-key', secretKey: '' }, kraken, confirm),
       (error) => error instanceof Refusal && error.items[0]?.parameter === 'connection.secret_key',
@@ -137,7 +137,7 @@ describe('a wallet', () => {
   const check = (given: Omit<Extract<NewCredentials, { type: 'wallet' }>, 'type'>): unknown =>
     checkCredentials({ type: 'wallet', ...given }, wallets, confirm)
 
-  it('is accepted by a field that its provider has, in the shape that it has', () => {
+  it('is accepted only in a field that its provider has and in that field’s format', () => {
     assert.equal(check({ address: 'cabcdefgh' }), undefined)
     assert.equal(check({ extendedPublicKey: 'xpub-text' }), undefined)
     assert.throws(
@@ -153,7 +153,7 @@ describe('a wallet', () => {
     })
   })
 
-  it('is refused when it is something that can spend, which is not repeated', () => {
+  it('is refused when the value could spend funds, and the error does not quote it', () => {
     const phrase = Array.from({ length: 12 }, () => 'abandon').join(' ')
     const extended = `xprv${'9'.repeat(107)}`
     for (const value of [phrase, '0x'.padEnd(66, 'a'), extended, `wpkh([00/84h]${extended}/0/*)`]) {
@@ -163,7 +163,7 @@ describe('a wallet', () => {
     }
   })
 
-  it('of a chain is checked to its checksum, and each mistake has its own words', () => {
+  it('of a chain is checked down to its checksum, and each mistake has its own message', () => {
     const bitcoin = findProvider('bitcoin')
     assert.ok(bitcoin)
     const zpub =

@@ -43,7 +43,10 @@ interface NewByType {
 }
 export type NewCredentials = NewByType[ConnectionType]
 
-/** What a caller sends (contract §6). By OAuth2 it is only where to come back to: the person signs in first. */
+/**
+ * What a caller sends (contract §6). With OAuth2 it is only the address to return to, because the person signs in
+ * first.
+ */
 export type GivenCredentials = NewApiKey | WalletCredentials | SignInRequest
 
 export interface SignInRequest {
@@ -86,8 +89,10 @@ interface CredentialType<New extends NewCredentials> {
   /** Jobs whose text is the same run one after another, in one lane. */
   lane(given: New, connectionId: string): string
   open(context: OpenContext): Promise<Credentials>
-  /** What a person reads when the provider does not accept them; undefined for the words that fit a key. */
+  /** The text for a person when the provider does not accept them; undefined takes the text for a key. */
   describeRefused(providerName: string): { message: string; fix: string } | undefined
+  /** The same when they lack rights. */
+  describeMissing(providerName: string, rights: string): { message: string; fix: string } | undefined
 }
 
 const keptKey = z.object({
@@ -116,12 +121,13 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
     async seal(given, seal) {
       return { ...inClear, sealedCredentials: await seal(keptKey.parse(given)) }
     },
-    // Several providers refuse a nonce that does not grow, also when two connections share the key.
+    // Several providers refuse a nonce that does not grow, even when two connections share the key.
     lane: ({ apiKey }) => apiKey,
     async open(context) {
       return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }
     },
     describeRefused: () => undefined,
+    describeMissing: () => undefined,
   },
 
   oauth2: {
@@ -140,7 +146,11 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
     },
     describeRefused: (provider) => ({
       message: `${provider} did not accept this sign-in.`,
-      fix: `Sign in at ${provider} again.`,
+      fix: `Sign in to ${provider} again.`,
+    }),
+    describeMissing: (provider, rights) => ({
+      message: `This sign-in does not allow everything that is needed; missing: ${rights}.`,
+      fix: `Sign in to ${provider} again and allow ${rights}.`,
     }),
   },
 
@@ -164,6 +174,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
       message: `${provider} cannot read this wallet.`,
       fix: 'Copy its address again from your wallet.',
     }),
+    describeMissing: () => undefined,
   },
 }
 
@@ -206,7 +217,7 @@ function openSealed({ sealer, boundTo, stored }: OpenContext): Promise<unknown> 
   return sealer.open(boundTo, getSealed(stored))
 }
 
-/** The provider does not tell what a key may do, so the gate cannot look (contract §6). */
+/** The provider does not report the rights of a key, so the gate cannot check them (contract §6). */
 function checkUnread(given: NewApiKey, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined {
   const { name, provider_id } = provider
   if (policy.uncheckedKeys === 'refuse') {

@@ -10,11 +10,11 @@ import {
   resealFingerprintKeys,
 } from './fingerprints.ts'
 
-/** As connectors hash an account. */
+/** Connectors hash an account in this way. */
 const found = createHash('sha256').update('account 1').digest('hex')
 
 describe('the fingerprint of an account', () => {
-  it('is the same for one tenant in every process, and another for every tenant', async (t) => {
+  it('is the same in every process for one tenant, and differs between tenants', async (t) => {
     const { db } = await testDatabase(t)
     const worker = createFingerprints(db, testKeyring('main'))
     const other = createFingerprints(db, testKeyring('main'))
@@ -25,7 +25,7 @@ describe('the fingerprint of an account', () => {
     for (const stored of [first, elsewhere]) assert.ok(!stored.includes(found) && /^[0-9a-f]{64}$/.test(stored))
   })
 
-  it('outlives a rotation of the sealing keys, after which the old one may go', async (t) => {
+  it('survives a rotation of the sealing keys, after which the old key can be removed', async (t) => {
     const { db } = await testDatabase(t)
     const before = await createFingerprints(db, testKeyring('old'))({ tenantKey: 1 }, found)
     assert.equal((await resealFingerprintKeys(db, testKeyring('new', 'old'))).resealed, 1)
@@ -33,7 +33,7 @@ describe('the fingerprint of an account', () => {
     assert.equal(await createFingerprints(db, testKeyring('new'))({ tenantKey: 1 }, found), before)
   })
 
-  it('cannot be made by a process without private keys, nor by one that has lost the key', async (t) => {
+  it('cannot be computed by a process without private keys, nor by one that has lost the key', async (t) => {
     const { db } = await testDatabase(t)
     const { seals, derive } = testKeyring('main')
     await createFingerprints(db, testKeyring('main'))({ tenantKey: 1 }, found)
@@ -42,7 +42,7 @@ describe('the fingerprint of an account', () => {
     assert.deepEqual((await checkFingerprintKeys(db, testKeyring('other'))).lost, ['1'])
   })
 
-  it('is made with a new key once a lost one was given up, and only for the tenants that lost theirs', async (t) => {
+  it('uses a new key once a lost one is given up, and only for the tenants that lost theirs', async (t) => {
     const { db } = await testDatabase(t)
     const before = await createFingerprints(db, testKeyring('lost'))({ tenantKey: 1 }, found)
     const kept = await createFingerprints(db, testKeyring('new'))({ tenantKey: 2 }, found)

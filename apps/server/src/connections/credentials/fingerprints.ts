@@ -1,7 +1,7 @@
 /**
- * Which account at a provider a connection reads, as a hash: by it the same account is recognised when its owner connects
- * it again. The hash is keyed for each tenant, so that a dump of the database does not tell that users of two tenants are
- * one person, nor whether a known account is among them.
+ * Which account at a provider a connection reads, as a hash: by it the same account is recognised when its owner
+ * connects it again. The hash is keyed for each tenant, so that a dump of the database does not reveal that users of
+ * two tenants are one person, nor whether a known account is among them.
  *
  * The key is random, made at the tenant's first verification and sealed for workers. A key derived from the server keys
  * would change when those are rotated, and accounts that cannot be verified again would lose their hash. This one is sealed
@@ -27,7 +27,7 @@ export function createFingerprints(db: Database, keyring: Keyring): ToFingerprin
     return createHmac('sha256', key).update(found).digest('hex')
   }
 
-  /** Of two workers that make it at once, one stores it and both use that one. */
+  /** If two workers make the key at the same time, one of them stores it and both use the stored one. */
   async function makeKey(tenantKey: number): Promise<string> {
     const made = await sealText(keyring, boundTo(tenantKey), randomBytes(keyBytes).toString('base64'))
     return store.ensureFingerprintKey(db, tenantKey, made)
@@ -35,9 +35,9 @@ export function createFingerprints(db: Database, keyring: Keyring): ToFingerprin
 }
 
 /**
- * Deletes the keys of these tenants. Each makes a new one at its next verification; accounts that were connected before are
- * not recognised by it. An operator decides this and no worker does by itself: a worker whose ring lacks a key for a while,
- * as during a rotation that is done in the wrong order, would part accounts from their connections.
+ * Deletes the keys of these tenants. Each makes a new one at its next verification; accounts that were connected before
+ * are not recognised by it. An operator decides this and no worker does by itself: a worker whose ring lacks a key for
+ * a while, as during a rotation that is done in the wrong order, would separate accounts from their connections.
  */
 export async function forgetFingerprintKeys(db: Database, tenantKeys: readonly string[]): Promise<void> {
   for (const row of await store.listFingerprintKeys(db)) {

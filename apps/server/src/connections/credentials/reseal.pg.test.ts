@@ -17,7 +17,7 @@ const secrets = { apiKey: 'a key', secretKey: 'a secret' }
 async function fill(db: Database, ids: readonly string[]): Promise<void> {
   for (const [index, id] of ids.entries()) {
     const sealed = await createSealer(oldRing).seal(id, secrets)
-    // Keys of users are signed: a walk in their order must not begin at zero.
+    // User keys are signed integers, so a walk in their order must not begin at zero.
     await db.execute(
       `insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id,
          connection_type, status, sealed_credentials, key_lane, created_at)
@@ -45,7 +45,7 @@ describe('a rotation of the sealing keys', () => {
     return db
   }
 
-  it('seals every credential with the newest key, after which the old one may go', async (t) => {
+  it('reseals every credential with the newest key, after which the old key can be removed', async (t) => {
     const db = await start(t)
     const report = await resealCredentials(db, bothRing)
     assert.equal(report.resealed, ids.length)
@@ -62,24 +62,24 @@ describe('a rotation of the sealing keys', () => {
     assert.equal(await openAll(db, oldRing), ids.length)
   })
 
-  it('counts what it replaced: a repair that came in between wins', async (t) => {
+  it('counts only what it replaced: a repair that happens in between wins', async (t) => {
     const { db } = await testDatabase(t)
     await fill(db, ['con_1', 'con_2'])
-    // As if the owner of con_1 repairs it between the look and the write.
+    // Simulates an owner who repairs con_1 between the read and the write.
     await db.execute(`create function repair() returns trigger language plpgsql as $$
         begin if old.id = 'con_1' then return null; end if; return new; end $$;
       create trigger repair before update on connections for each row execute function repair()`)
     assert.equal((await resealCredentials(db, bothRing)).resealed, 1)
   })
 
-  it('a look at the seals changes nothing', async (t) => {
+  it('checking the seals changes nothing', async (t) => {
     const db = await start(t)
     const report = await checkSeals(db, bothRing)
     assert.deepEqual([...report.sealedBy], [['old', ids.length]])
     assert.equal(await openAll(db, oldRing), ids.length)
   })
 
-  it('a look at the seals finds one that opens and is not what its connection keeps', async (t) => {
+  it('checking the seals finds one that opens but does not match its connection', async (t) => {
     const { db } = await testDatabase(t)
     await fill(db, ['con_1', 'con_2'])
     const other = await createSealer(oldRing).seal('con_2', { descriptor: 'of a wallet' })

@@ -15,7 +15,7 @@ describe('sealed credentials', () => {
     assert.deepEqual(await sealer.open('con_a', await sealer.seal('con_a', more)), more)
   })
 
-  it('show nothing of themselves, and are another text each time', async () => {
+  it('reveal nothing of their content, and differ each time', async () => {
     const sealed = await Promise.all([sealer.seal('con_a', credentials), sealer.seal('con_a', credentials)])
     assert.notEqual(sealed[0], sealed[1])
     for (const text of sealed) {
@@ -32,7 +32,7 @@ describe('sealed credentials', () => {
     await assert.rejects(sealer.open('con_b', sealed), /sealed for/)
   })
 
-  it('do not open when a byte of any part was changed, the name of the connection included', async () => {
+  it('do not open when a byte of any part was changed, including the name of the connection', async () => {
     const parts = (await sealer.seal('con_a', credentials)).split('.')
     for (const index of parts.keys()) {
       const altered = parts.map((part, at) =>
@@ -45,7 +45,7 @@ describe('sealed credentials', () => {
     await assert.rejects(sealer.open('con_b', [forged, ...parts.slice(1)].join('.')))
   })
 
-  it('open with an older key of a rotated ring, and name the key that is missing otherwise', async () => {
+  it('open with an older key of a rotated ring, and otherwise name the missing key', async () => {
     const sealed = await sealer.seal('con_a', credentials)
     const rotated = createSealer(testKeyring('two', 'one'))
     assert.deepEqual(await rotated.open('con_a', sealed), credentials)
@@ -54,12 +54,12 @@ describe('sealed credentials', () => {
     await assert.rejects(without.open('con_a', sealed), /no sealing key named "one"/)
   })
 
-  it('can be made and not opened by a process that has the public keys alone', async () => {
+  it('can be created but not opened by a process that has only the public keys', async () => {
     const { seals } = testKeyring('one')
     const half = createSealer({ seals, opens: undefined })
     const sealed = await half.seal('con_a', credentials)
     await assert.rejects(half.open('con_a', sealed), /only workers open secrets/)
-    // Code without that guard has no key to open with either.
+    // Even without that guard, the code has no key to open it with.
     await assert.rejects(createSealer({ seals, opens: seals }).open('con_a', sealed))
     assert.deepEqual(await sealer.open('con_a', sealed), credentials)
   })

@@ -1,12 +1,12 @@
-/** What is kept of a connection's credentials, sealed as JSON for that connection alone (see sealing.ts). */
+/** Seals a connection's credentials as JSON, and opens them for that connection alone (sealing.ts). */
 import type { Keyring } from '../../keys.ts'
 import { openText, sealText } from '../../sealing.ts'
 
 export interface Sealer {
   seal(connectionId: string, kept: object): Promise<string>
-  /** Parsed JSON; credential-types.ts says what it has to be. Rejects in a process without private keys. */
+  /** Returns the parsed JSON, which credential-types.ts checks. Rejects in a process without private keys. */
   open(connectionId: string, sealed: string): Promise<unknown>
-  /** A text that was sealed on its own, for something else than a connection. */
+  /** Opens a text that was sealed by itself and not as the credentials of a connection. */
   openText(boundTo: string, sealed: string): Promise<string>
 }
 

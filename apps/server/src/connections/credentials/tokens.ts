@@ -91,7 +91,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
         throw error
       })
     }
-    if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has run out')
+    if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has expired')
     const tokens = await renewTokens(io, signIn, client, held.refreshToken)
     // RFC 6749 §6: if the provider sends no new refresh token, the old one stays valid.
     return { ...tokens, refreshToken: tokens.refreshToken ?? held.refreshToken }
@@ -112,7 +112,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
   }
 }
 
-/** Whatever of a sign-in names it at the provider: its newest token, or the code while it was not redeemed. */
+/** What identifies a sign-in at the provider: its newest token, or the code while it was not redeemed. */
 export async function openToken(sealer: Sealer, boundTo: string, sealed: string): Promise<string> {
   const kept = keptSignIn.parse(await sealer.open(boundTo, sealed))
   if ('accessToken' in kept) return kept.refreshToken ?? kept.accessToken

@@ -19,7 +19,7 @@ export interface BackupOptions {
   file: string
   /** The key ring to put beside the data it opens; undefined leaves it out. */
   keys: string | undefined
-  /** Of Assay. */
+  /** The version of Assay that wrote the backup. */
   version: string
   now(): number
   signal: AbortSignal
@@ -34,7 +34,7 @@ export async function backUp(options: BackupOptions): Promise<{ fileBytes: numbe
   const { dataDirectory } = options
   if (!existsSync(path.join(dataDirectory, 'postgres'))) {
     throw new Error(
-      `There is no embedded database in ${dataDirectory}. Name its directory: --data, or ASSAY_DATA_DIRECTORY.`,
+      `No embedded database was found in ${dataDirectory}. Name its directory: --data, or ASSAY_DATA_DIRECTORY.`,
     )
   }
   if (existsSync(options.file)) throw new Error(`${options.file} exists already. Choose another name, or move it away.`)
@@ -60,7 +60,7 @@ export async function backUp(options: BackupOptions): Promise<{ fileBytes: numbe
     if (options.signal.aborted) throw new Error('The backup was interrupted; nothing is left of it.', { cause: error })
     if (codeOf(error) === 'ENOSPC') {
       const advice = 'Give the backup a name on another disk, or make room.'
-      throw new Error(`There is no room left for ${options.file}. ${advice}`, { cause: error })
+      throw new Error(`No space is left for ${options.file}. ${advice}`, { cause: error })
     }
     throw error
   }

@@ -1,4 +1,4 @@
-/** Backups of durable servers, each proved by what comes out of it. One data directory serves all, in order. */
+/** Backups of durable servers, each checked by restoring it. The tests share one data directory and run in order. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
@@ -78,7 +78,7 @@ async function transfer(db: Database, n: number): Promise<void> {
 }
 
 describe('a backup', () => {
-  test('of a running service is its state at one moment during the backup, and the service never waits', async (t) => {
+  test('of a running service is its state at one moment during the backup, and the service does not have to wait', async (t) => {
     let goOn = true
     t.after(() => (goOn = false))
     const db = await start(t, 'data')
@@ -121,7 +121,7 @@ describe('a backup', () => {
     assert.equal(restored.text, source.text)
   })
 
-  test('of a stopped service has every row, and can be written to once restored', async (t) => {
+  test('of a stopped service has every row, and the restored database accepts writes', async (t) => {
     const stopped = await startEmbedded({ dataDirectory: inRoot('data'), log: silentLog })
     const db = openTestDatabase(stopped.connection)
     const source = await readWritten(db)
@@ -135,7 +135,7 @@ describe('a backup', () => {
     await transfer(restored, source.last + 1)
   })
 
-  test('is readable only by its owner and has the keys only on request', async () => {
+  test('is readable only by its owner, and contains the keys only on request', async () => {
     assert.equal((await stat(inRoot('still.tar.gz'))).mode & 0o777, 0o600)
     await writeFile(inRoot('data/sealing.keys'), keys, { mode: 0o600 })
     await backUpTo('without.tar.gz')
@@ -161,17 +161,20 @@ describe('a backup', () => {
     assert.equal(existsSync(inRoot('data/owner.json')), false)
   })
 
-  test('is refused with advice: a name that is taken, a missing directory, a missing database', async () => {
+  test('is refused with advice when the name is taken, or the directory or database is missing', async () => {
     await assert.rejects(backUpTo('still.tar.gz'), /exists already/)
     await assert.rejects(backUpTo('nowhere/x.tar.gz'), /does not exist\. Make it/)
-    await assert.rejects(backUpTo('x.tar.gz', { dataDirectory: inRoot('empty') }), /no embedded database .*--data/)
+    await assert.rejects(
+      backUpTo('x.tar.gz', { dataDirectory: inRoot('empty') }),
+      /No embedded database was found in .*--data/,
+    )
     await writeFile(inRoot('y.tar.gz.partial'), '')
     await assert.rejects(backUpTo('y.tar.gz'), /Another backup is writing/)
     assert.equal(existsSync(inRoot('y.tar.gz.partial')), true)
   })
 })
 
-/** With a bit changed at this place or soon after it. Some bits of a compressed file do not affect its content. */
+/** Changes a bit at this place or soon after it. Some bits of a compressed file do not affect its content. */
 function damage(whole: Buffer, from: number): { altered: Buffer; at: number } {
   for (let at = from; ; at += 1) {
     const altered = Buffer.from(whole)
@@ -215,7 +218,7 @@ describe('a restore', () => {
     assert.match(await refusal('repacked.tar.gz'), /checksum does not match/)
     await writeFile(inRoot('text.tar.gz'), 'not a backup')
     assert.match(await refusal('text.tar.gz'), /damaged, or is none/)
-    assert.match(await refusal('missing.tar.gz'), /There is no file/)
+    assert.match(await refusal('missing.tar.gz'), /The file .*missing\.tar\.gz does not exist/)
   })
 
   test('refuses files of another PostgreSQL before it unpacks them', async () => {
@@ -244,7 +247,7 @@ describe('a restore', () => {
     assert.ok((await readWritten(db)).debits > 0)
   })
 
-  test('replaces a database only when told to, and keeps other keys than the backup has', async (t) => {
+  test('replaces a database only on request, and keeps the replaced keys under another name', async (t) => {
     const early = await startEmbedded({ dataDirectory: inRoot('keyed'), log: silentLog })
     const db = openTestDatabase(early.connection)
     await db.execute('drop table debits')
@@ -260,7 +263,7 @@ describe('a restore', () => {
     assert.deepEqual(left, ['database.password', 'owner.json', 'postgres', 'sealing.keys', 'sealing.keys.replaced'])
   })
 
-  test('into a directory with other keys is refused unless told to replace', async () => {
+  test('into a directory with other keys is refused unless it may replace them', async () => {
     await mkdir(inRoot('other-keys'))
     await writeFile(inRoot('other-keys/sealing.keys'), 'other keys')
     await assert.rejects(restoreFrom('with.tar.gz', 'other-keys'), /holds other keys/)

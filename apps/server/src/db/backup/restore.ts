@@ -38,7 +38,7 @@ const chunkBytes = 262_144
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const handle = await open(options.file).catch((error: unknown) => {
     if (codeOf(error) !== 'ENOENT') throw error
-    throw new Error(`There is no file ${options.file}.`, { cause: error })
+    throw new Error(`The file ${options.file} does not exist.`, { cause: error })
   })
   const totalBytes = (await handle.stat()).size
   const source = handle.createReadStream()

@@ -121,7 +121,8 @@ async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
     if (await isComplete(binaries, copy)) return
     await rm(copy, { recursive: true, force: true })
   }
-  // Made under another name and renamed when complete: a process killed half-way leaves no half a PostgreSQL.
+  // Made under another name and renamed when complete: a process that is killed halfway leaves no incomplete
+  // PostgreSQL.
   const draft = await mkdtemp(`${copy}-`)
   try {
     const inner = path.join(draft, 'native')

@@ -20,7 +20,7 @@ export interface ClusterOptions {
   settings?: Readonly<Record<string, string>>
 }
 
-/** nobody:nogroup nearly everywhere. The number needs no entry in /etc/passwd. */
+/** This is nobody:nogroup on nearly every system. The number needs no entry in /etc/passwd. */
 const unprivileged: ServerIdentity = { uid: 65534, gid: 65534 }
 /** sun_path has 108 bytes on Linux and 104 on macOS. */
 const socketPathMax = 100
@@ -41,7 +41,7 @@ export async function describeCluster(options: ClusterOptions, dataDirectory: st
 
 const passwordBytes = 32
 
-/** Where the password of our role is kept: readable by us alone, also when PostgreSQL runs as another user. */
+/** Where the password of our role is kept: readable by us alone, even when PostgreSQL runs as another user. */
 function passwordFileOf(dataDirectory: string): string {
   return path.join(dataDirectory, 'database.password')
 }
@@ -102,7 +102,7 @@ export async function ensureSocketDirectory(directory: string, identity: ServerI
     if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // Another user who made the directory could put a socket of their own there, and would receive proof of the
+    // If another user had made the directory, that user could place a socket there and would receive proof of the
     // password.
     const found = await lstat(directory)
     if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {

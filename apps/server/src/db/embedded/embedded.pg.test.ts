@@ -1,4 +1,4 @@
-/** Durable servers that are killed in every way. One data directory serves most tests, in the order they stand in. */
+/** Durable servers that are killed in every way. Most tests share one data directory and run in order. */
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +42,10 @@ async function readPostmasterPid(dataDirectory: string): Promise<number> {
 const until = (condition: () => boolean | Promise<boolean>): Promise<true> =>
   untilThere(condition.toString(), async () => ((await condition()) ? true : undefined))
 
-/** Another process that owns the directory and runs `work`; what it printed last, and when it was refused, why. */
+/**
+ * Runs `work` in another process that owns the directory. Returns the last line that it printed or, if it was refused,
+ * the reason.
+ */
 function startOwner(dataDirectory: string, work: string): { child: ChildProcess; printed: () => string } {
   const module = (name: string): string => JSON.stringify(import.meta.resolve(name))
   const program = `
@@ -88,14 +91,15 @@ async function assertNothingLost(db: Database, committed: number): Promise<void>
     'select count(*)::int as count, max(n) as last from written',
   )
   assert.equal(count, last, 'a number is missing')
-  // More may be there than was printed: the lines that a killed process had not yet handed to the pipe die with it.
+  // The table may have more rows than were printed: lines that a killed process had not yet written to the pipe are
+  // lost.
   assert.ok(last >= committed, `printed up to ${committed}, found up to ${last}`)
 }
 
 describe('one data directory', () => {
   const data = (): string => path.join(root, 'data')
 
-  test('the first start makes a durable cluster on a socket that other users cannot enter, without a port', async (t) => {
+  test('the first start creates a durable cluster without a port, on a socket that other users cannot reach', async (t) => {
     const { server, db } = await start(t, data())
     assert.ok(path.join(server.connection.host, '.s.PGSQL.5432').length < 100)
     const settings =
@@ -113,7 +117,7 @@ describe('one data directory', () => {
     await db.execute('create table kept (a int); insert into kept values (1)')
   })
 
-  test('another program of PostgreSQL’s user cannot connect without the password', async (t) => {
+  test('another program that runs as PostgreSQL’s user cannot connect without the password', async (t) => {
     const { server } = await start(t, data())
     const { host, database } = server.connection
     for (const user of ['assay', 'postgres']) {
@@ -149,7 +153,7 @@ describe('one data directory', () => {
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
-  test('a second owner is refused with its pid and directory, a command may join', async (t) => {
+  test('a second owner is refused with the pid and directory of the first; a command may join', async (t) => {
     const { child, committed } = startWriter(data())
     t.after(() => kill(child))
     await until(() => committed() > 0)
@@ -188,7 +192,7 @@ describe('one data directory', () => {
     await assertNothingLost(db, committed())
   })
 
-  test('kill -9 of PostgreSQL while the owner lives: "away" for a moment, then it is back by itself', async (t) => {
+  test('kill -9 of PostgreSQL while the owner lives: the database is "away" for a moment, then recovers by itself', async (t) => {
     const { db } = await start(t, data())
     await db.execute('truncate written')
     let committed = 0
@@ -205,7 +209,7 @@ describe('one data directory', () => {
           await delay(5)
         }
       }
-      // A backend outlives its killed postmaster for a moment, and may have taken all the rest.
+      // A backend outlives its killed postmaster for a moment, and may still hold all of the remaining connections.
       await until(async () => (await readPostmasterPid(data()).catch(() => postmaster)) !== postmaster)
     }
     await assertNothingLost(db, committed)
@@ -237,12 +241,12 @@ describe('one data directory', () => {
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
-  test('an owner.json that is truncated or names a dead process does not count', async (t) => {
+  test('an owner.json that is truncated or names a dead process is ignored', async (t) => {
     const file = path.join(data(), 'owner.json')
     await writeFile(file, '{"pid":')
     const first = await startEmbedded({ dataDirectory: data(), log: silentLog })
     await first.stop()
-    // Our own id with another birth: a process that had it before us.
+    // Our own process id with another start time stands for an earlier process that had the same id.
     await writeFile(file, JSON.stringify({ pid: process.pid, born: 'long ago', socketDirectory: '/tmp' }))
     const { db } = await start(t, data())
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
@@ -259,7 +263,7 @@ describe('one data directory', () => {
     await Promise.all(winners.map(({ child }) => kill(child)))
   })
 
-  test('kill -9 of PostgreSQL before it is ready: the start begins again', async (t) => {
+  test('kill -9 of PostgreSQL before it is ready: the start is repeated', async (t) => {
     const binaries = path.join(root, 'killed-once')
     await mkdir(path.join(binaries, 'bin'), { recursive: true })
     const mark = path.join(root, 'killed')
@@ -271,7 +275,7 @@ kill -9 $$
 `
     await writeFile(path.join(binaries, 'bin', 'postgres'), program, { mode: 0o755 })
     await mkdir(mark)
-    // As root PostgreSQL runs as another user.
+    // When this test runs as root, PostgreSQL runs as another user.
     await chmod(mark, 0o777)
     await chmod(root, 0o755)
     const server = await startEmbedded({ dataDirectory: data(), log: silentLog, binaries })
@@ -282,7 +286,7 @@ kill -9 $$
     await db.close()
   })
 
-  test('a PostgreSQL that cannot start says why', async () => {
+  test('the error of a PostgreSQL that cannot start says why', async () => {
     const refused = startEmbedded({ dataDirectory: data(), log: silentLog, settings: { shared_buffers: 'lots' } })
     await assert.rejects(refused, /PostgreSQL did not start\. It said:\n.*shared_buffers/)
     assert.equal(await joinEmbedded(data()), undefined)
@@ -293,12 +297,13 @@ kill -9 $$
   })
 })
 
-test('two data directories run at once, also below a directory that only their user can enter', async (t) => {
+test('two data directories run at once, even below a directory that only their user can enter', async (t) => {
   const locked = path.join(root, 'locked')
   const checkout = path.join(locked, 'checkout')
   await mkdir(checkout, { recursive: true })
   await chmod(locked, 0o700)
-  // As root PostgreSQL runs as another user, who cannot read the programs there; they are copied to where it can.
+  // When this test runs as root, PostgreSQL runs as another user, who cannot read the programs there. They are copied
+  // to a place that it can read.
   const version = `0.0.0-test-${process.pid}`
   const binaries = path.join(checkout, 'native')
   await cp(await findBinaries(), binaries, { recursive: true, verbatimSymlinks: true })

@@ -1,8 +1,8 @@
 /**
  * PostgreSQL as a child process on one cluster directory: made by initdb, started, waited for, stopped.
  *
- * The outside truth: https://www.postgresql.org/docs/current/app-postgres.html and server-shutdown.html there;
- * the lines of postmaster.pid are those of src/include/utils/pidfile.h.
+ * Sources: https://www.postgresql.org/docs/current/app-postgres.html and server-shutdown.html there; the lines of
+ * postmaster.pid are those of src/include/utils/pidfile.h.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export const roleName = 'assay'
 export const databaseName = 'assay'
 
 // One rule set for every connection: a socket's directory keeps other users out, but not other programs of the user
-// that PostgreSQL runs as. When we are root that user is `nobody`, whom many programs share.
+// that PostgreSQL runs as. When we are root, that user is `nobody`, which many programs share.
 const hostBasedAuthentication = `local all all scram-sha-256
 local replication all scram-sha-256
 `
@@ -70,7 +70,7 @@ class StartError extends Error {
   }
 }
 
-/** Makes the cluster under another name and renames it: one that was interrupted half-way never looks complete. */
+/** Makes the cluster under another name and renames it: an interrupted one never looks complete. */
 export async function createCluster(cluster: Cluster): Promise<void> {
   const draft = { ...cluster, directory: `${cluster.directory}.draft` }
   await rm(draft.directory, { recursive: true, force: true })
@@ -155,7 +155,10 @@ async function startOnce(cluster: Cluster, signal: AbortSignal): Promise<ChildPr
   return child
 }
 
-/** Fast shutdown: transactions are rolled back, clients disconnected, everything written. Harsher when that hangs. */
+/**
+ * Fast shutdown: PostgreSQL rolls transactions back, disconnects clients and writes everything. If that hangs, it is
+ * killed.
+ */
 export async function stopPostmaster(child: ChildProcess): Promise<void> {
   const gone = hasExited(child) ? Promise.resolve() : once(child, 'exit')
   for (const [signal, timeoutMs] of stopSteps) {
@@ -198,7 +201,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // Gone since we looked.
+    // It ended after we looked.
     if (codeOf(error) !== 'ESRCH') throw error
   }
 }
@@ -224,8 +227,8 @@ export function hasExited(child: ChildProcess): boolean {
 }
 
 /**
- * As root the directory is named through our working directory, which was entered before the user was switched: the
- * cluster may then lie below directories that only root can enter, such as /root. PostgreSQL never leaves it.
+ * As root we name the directory relative to our working directory, which we entered before the user was switched. The
+ * cluster may therefore lie below a directory that only root can enter, such as /root. PostgreSQL never leaves it.
  */
 function directoryArgument({ identity, directory }: Cluster): string[] {
   return ['-D', identity !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : directory]
@@ -235,10 +238,10 @@ function launch(cluster: Cluster, program: 'initdb' | 'postgres', words: readonl
   const child = spawn(path.join(cluster.binaries, 'bin', program), words, {
     ...cluster.identity,
     cwd: cluster.directory,
-    // Nothing of our environment: it may hold secrets, and a PGOPTIONS or TZ of the operator's shell.
+    // Passes on nothing of our environment: it may hold secrets, and a PGOPTIONS or TZ of the operator's shell.
     env: { LC_ALL: 'C', TZ: 'UTC' },
     stdio: ['pipe', 'ignore', 'pipe'],
-    // A session of its own, so that Ctrl-C in the terminal reaches Node alone and requests can still be finished.
+    // Runs in its own session, so that Ctrl-C in the terminal reaches only Node and requests can still finish.
     detached: true,
   })
   // A program that could not be started has no stdin; the child's own events report the cause.

@@ -54,7 +54,7 @@ create table clients (
   scopes text[] not null,
   s256_only boolean not null,
   require_code_verifier boolean not null,
-  -- A login token alone is not enough for a user's first consent: the person also proves an e-mail address.
+  -- A login token alone is not enough for a user's first consent: the person also proves an email address.
   confirm_first_consent boolean not null default false,
   confirm_every_consent boolean not null default false,
   logo_uri text,
@@ -90,7 +90,7 @@ create table spent_login_tokens (
 );
 create index spent_login_tokens_end on spent_login_tokens (expires_at);
 
--- The directory of users: who they are, and their key. A user is known by the tenant's own id or by e-mail, never by
+-- The directory of users: who they are, and their key. A user is known by the tenant's own id or by email, never by
 -- both; the two are never merged.
 create table users (
   user_key bigint primary key,
@@ -239,7 +239,7 @@ create table connect_sessions (
   user_key bigint references users on delete cascade,
   user_id text,
   signed_in_by text check (signed_in_by in ('email_code', 'login_token', 'sandbox')),
-  -- The user that a login token named, until the person has proved an e-mail address (clients.confirm_first_consent).
+  -- The user that a login token named, until the person has proved an email address (clients.confirm_first_consent).
   claimed_user_key bigint references users on delete cascade,
   claimed_user_id text,
   -- What the person agreed to, as it was shown; it goes with the code into the grant.
@@ -281,7 +281,7 @@ create table sign_in_events (
 create index sign_in_events_subject on sign_in_events (subject_hash, kind, at);
 create index sign_in_events_at on sign_in_events (at);
 
--- The `state` of a sign-in at a provider: 256 bits, spent once, bound to whoever began it and to the provider.
+-- The `state` of a sign-in at a provider: 256 bits, spent once, bound to the session that began it and to the provider.
 create table provider_states (
   state_hash bytea primary key,
   provider_id text not null,
@@ -380,14 +380,14 @@ create index sandbox_mailbox_session on sandbox_mailbox (session_id, id);
 -- -------------------------------------------------------------------------------------------------------- connections
 
 -- One row for each user who ever had a connection, made with the first. Everything that writes a user's transactions
--- updates it, and so waits for whoever does the same: its lock puts the commits of one user in order.
+-- updates it, and so waits for others that do the same: its lock puts the commits of one user in order.
 create table user_ledgers (
   user_key bigint primary key,
   connection_keys integer not null default 0,
   -- The number of the newest change: the time in milliseconds times 2^20, or the one before plus one if that is larger.
   -- So numbers grow with every commit, and a moment is a range of numbers (ledger/changes-store.ts).
   change_seq bigint not null default 0,
-  -- When somebody last read this user's data, within some minutes: it decides how often connections are read.
+  -- When an application last read this user's data, within some minutes: it decides how often connections are read.
   read_at timestamptz(3)
 );
 
@@ -662,8 +662,9 @@ create table raw_records (
   primary key (user_key, connection_key, stream, partition, source_key)
 );
 create index raw_records_group on raw_records (user_key, connection_key, group_key);
--- A complete read of a window asks which of the window's records it did not show.
-create index raw_records_time on raw_records (user_key, connection_key, occurred_at);
+-- A complete read of a window asks which of the window's records it did not show. Newest first, because a first read
+-- arrives in that order: rows that are always added at the same end of a range leave its pages full, and not half full.
+create index raw_records_time on raw_records (user_key, connection_key, occurred_at desc);
 -- The few that may still change: the next read of their list begins at the oldest.
 create index raw_records_pending on raw_records (user_key, connection_key, stream, partition, occurred_at)
   where pending and retired_at is null;
@@ -1133,9 +1134,13 @@ create table webhook_messages (
   connection_id text,
   body text not null,
   created_at timestamptz(3) not null,
+  -- When an operator asked for it again. Attempts and the age at which it is given up then count from here.
+  resent_at timestamptz(3),
   attempts integer not null default 0,
   -- Not to be sent before; while it is being sent, when it may be presumed lost.
   due_at timestamptz(3) not null,
+  -- What the last attempt that failed met, for the operator who looks while the message waits.
+  last_failure text,
   ended_at timestamptz(3),
   outcome text,
   primary key (tenant_id, id)

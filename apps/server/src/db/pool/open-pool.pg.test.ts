@@ -19,7 +19,7 @@ it('a closed pool has no connection left on the server, and reports no loss', as
   const present = "select from pg_stat_activity where application_name = 'leaving'"
   assert.equal((await db.rows(present)).length, 20)
   await close()
-  // What a server that stops now would do to the remaining connections.
+  // This does what a stopping server would do to the remaining connections.
   const terminated = await db.rows(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'leaving'`,
   )

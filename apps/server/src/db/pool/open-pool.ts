@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { listHostUrls } from '../../database-url.ts'
+import { listHostUrls } from '../../config/database-url.ts'
 import { createPrimaryClient } from './primary.ts'
 
 /** Where a database is. A host that begins with "/" is the directory of a Unix socket. A URL may name several hosts. */
@@ -21,14 +21,14 @@ export interface OpenPool {
 export interface PoolEvents {
   /** A connection was lost while it was idle. */
   onLost(error: Error): void
-  /** Of several hosts, this one takes writes from now on. */
+  /** Called when another one of several hosts has become the primary. */
   onPrimary(host: string): void
 }
 
 /** A peer that disappeared silently never answers the close. */
 const goodbyeMaxMsDefault = 2_000
 
-/** Of the time in which a connection must be there: the rest is for connecting to the primary that was found. */
+/** The share of the connection timeout that is spent on finding the primary. The rest is for connecting to it. */
 const shareOfSearch = 0.4
 
 export function openPool(

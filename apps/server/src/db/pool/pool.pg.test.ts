@@ -10,7 +10,7 @@ import { isDatabaseAway } from '../away.ts'
 import { createDatabase, type DatabaseOptions } from './pool.ts'
 import type { Database } from '../sql.ts'
 
-/** A handle with one connection, so that two statements meet the same session. */
+/** A handle with one connection, so that two statements share a session. */
 async function singleConnection(t: TestContext, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const { connection } = await testDatabase(t)
   const db = createDatabase({
@@ -43,7 +43,7 @@ describe('the usage of the pool', () => {
 })
 
 describe('values', () => {
-  test('quantities keep every digit, times are ISO text, the rest is what JavaScript has', async (t) => {
+  test('quantities keep every digit, times are ISO text, and other types are JavaScript’s own', async (t) => {
     const { db } = await testDatabase(t)
     const row = await db.row(`select 0.000000000000000001::numeric as amount, 9007199254740993::bigint as count,
       array[123456789012.123456789012345678, null]::numeric[] as amounts, array[9007199254740993]::bigint[] as counts,
@@ -97,7 +97,7 @@ describe('statement names', () => {
     assert.match(prepared[0]?.name ?? '', /^assay_[0-9a-f]{32}$/)
   })
 
-  test('behind a transaction pooler none has a name', async (t) => {
+  test('behind a transaction pooler no statement has a name', async (t) => {
     const db = await singleConnection(t, { pooler: 'transaction' })
     await db.rows('select $1::int as unnamed', [1])
     assert.deepEqual(await db.rows(listNames, ['%']), [])
@@ -145,7 +145,7 @@ describe('transactions', () => {
     assert.deepEqual(await db.rows('select a from entry order by a'), [{ a: 1 }, { a: 2 }])
   })
 
-  test('a failed statement that the work ignored is not mistaken for a commit', async (t) => {
+  test('a transaction whose work ignored a failed statement does not count as committed', async (t) => {
     const { db } = await testDatabase(t)
     await db.execute('create table entry (a int)')
     const work = db.transaction(async (tx) => {
@@ -174,9 +174,9 @@ describe('transactions', () => {
 })
 
 describe('failures', () => {
-  test('a statement over the time limit is cancelled on the server, and the connection serves on', async (t) => {
+  test('a statement over the time limit is cancelled on the server, and the connection stays usable', async (t) => {
     const db = await singleConnection(t, { statementTimeoutMs: 100 })
-    // On a busy machine any statement may be over a limit that is this low; then it is asked again.
+    // On a busy machine any statement may exceed a limit this low; it is then repeated.
     const askPid = (): Promise<{ pid: number }> =>
       until('an answer within the limit', () =>
         db.row<{ pid: number }>('select pg_backend_pid() as pid').catch((error: unknown) => {
@@ -198,7 +198,7 @@ describe('failures', () => {
     await db.execute('select pg_sleep(0.1)')
   })
 
-  test('a connection that dies idle is replaced, one that dies in a transaction is "away"', async (t) => {
+  test('a connection that dies while idle is replaced; one that dies in a transaction is "away"', async (t) => {
     const { db: other } = await testDatabase(t)
     const db = await singleConnection(t)
     const kill = (pid: number): Promise<unknown> => other.row('select pg_terminate_backend($1, 600000)', [pid])
@@ -231,7 +231,7 @@ describe('failures', () => {
     }
   })
 
-  test('no server at all is "away"', async (t) => {
+  test('the absence of a server is "away"', async (t) => {
     const host = await mkdtemp(path.join(os.tmpdir(), 'assay-test-'))
     const connection = { host, user: 'assay', database: 'assay' }
     const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 1, statementTimeoutMs: 1_000, log: silentLog })

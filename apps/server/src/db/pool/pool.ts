@@ -6,11 +6,10 @@
  * no names (PgBouncer before 1.21 loses them).
  */
 import { createHash } from 'node:crypto'
-import net from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isDatabaseAway } from '../away.ts'
 import { codeOf } from '../error-code.ts'
+import { cancelGraceMs, sendCancel, type Cancellable } from './cancel.ts'
 import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
 import { createClock, type ClockOptions } from '../clock.ts'
 import { PreparedStatement } from './prepared-statement.ts'
@@ -38,9 +37,6 @@ export interface DatabaseOptions extends ClockOptions {
 
 const acquireTimeoutMsDefault = 5_000
 const idleTimeoutMs = 30_000
-/** If a cancelled statement has not answered by then, its connection is dead; a busy server needs seconds. */
-const cancelGraceMs = 10_000
-const cancelSocketTimeoutMs = 60_000
 /** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
 const namedStatementsMax = 1_000
 
@@ -51,7 +47,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const send = createSend(options)
 
   async function acquire(): Promise<pg.PoolClient> {
-    // Only a caller who has to wait is timed: every statement passes here.
+    // Every statement passes here, so only a caller who has to wait is timed.
     if (pool.idleCount > 0 || pool.totalCount < options.poolSizeMax) return pool.connect()
     const sinceMs = performance.now()
     try {
@@ -141,7 +137,7 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
           else resolve(answer)
         })
         timer = setTimeout(() => {
-          cancelled = cancel(client)
+          cancelled = sendCancel(client as unknown as Cancellable)
           timer = setTimeout(() => reject(new Error('Query read timeout')), cancelGraceMs)
         }, statementTimeoutMs)
         client.query(statement)
@@ -184,28 +180,4 @@ function isUnfit(error: unknown): boolean {
 /** A migration changed the columns of a statement that this connection had prepared. Only a new connection forgets it. */
 function isStalePlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && error instanceof pg.DatabaseError && error.routine === 'RevalidateCachedQuery'
-}
-
-/**
- * Asks the server to stop what this connection is running; the statement then fails with 57014. A timeout of the
- * server's own (statement_timeout) would be session state, and as a startup parameter PgBouncer refuses it.
- * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
- */
-async function cancel(client: pg.PoolClient): Promise<void> {
-  const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
-  const request = Buffer.alloc(16)
-  request.writeInt32BE(16, 0)
-  request.writeInt32BE(80877102, 4)
-  request.writeInt32BE(processID, 8)
-  request.writeInt32BE(secretKey, 12)
-  const { host, port } = client
-  const socket = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
-  // A lost cancel request is not reported, because the read timeout ends the connection instead.
-  socket.on('error', () => undefined)
-  // Written and left open: the server hangs up when it has passed the request on. If we hang up first, PgBouncer 1.18
-  // ends itself ("bad client state", seen November 2026), and with it every connection.
-  socket.write(request)
-  socket.setTimeout(cancelSocketTimeoutMs, () => socket.destroy())
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  await Promise.race([closed, delay(cancelGraceMs, undefined, { ref: false })])
 }

@@ -31,7 +31,7 @@ interface Columns {
 
 const noColumns: Columns = { names: [], parsers: [], emptyRow: {} }
 
-/** Of the named statements of each connection. */
+/** The columns of each connection's named statements. */
 const described = new WeakMap<object, Map<string, Columns>>()
 
 export class PreparedStatement implements pg.Submittable {
@@ -60,7 +60,7 @@ export class PreparedStatement implements pg.Submittable {
     const line = connection as unknown as Line
     const isPrepared = this.name !== '' && line.parsedStatements[this.name] !== undefined
     this.#columns = isPrepared ? described.get(line)?.get(this.name) : undefined
-    // Together in one packet.
+    // All messages go out in one packet.
     line.stream.cork()
     try {
       if (!isPrepared) line.parse(this)
@@ -68,7 +68,7 @@ export class PreparedStatement implements pg.Submittable {
       if (this.#columns === undefined) line.describe({ type: 'P', name: '' })
       line.execute({})
     } catch (error) {
-      // A value that cannot be written. The server answers the Sync, and that ends the run.
+      // The value cannot be written. The server answers the Sync, and that ends the run.
       this.#failure = error instanceof Error ? error : new Error('a value could not be written', { cause: error })
     } finally {
       line.sync()

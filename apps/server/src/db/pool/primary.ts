@@ -26,7 +26,7 @@ interface Host {
   port: number
 }
 
-/** A host that is gone without a word must not keep the others waiting for long. */
+/** A host that disappeared silently must not delay the others for long. */
 const answerMaxMsDefault = 2_000
 /** The doctor has time, and must not call a slow host a dead one. */
 const examineMaxMs = 20_000
@@ -102,8 +102,8 @@ export function examineHosts(urls: readonly string[]): Promise<HostState[]> {
 }
 
 /**
- * All hosts are asked at once, and the first in their order that takes writes is it: where two of them would, every
- * process chooses the same one.
+ * All hosts are asked at once, and the first one in their order that takes writes is the primary. If two of them took
+ * writes, every process would choose the same one.
  */
 async function findPrimary(urls: readonly string[], answerMaxMs: number): Promise<Host> {
   const clients = urls.map((url) => toClient(url, answerMaxMs))
@@ -117,11 +117,11 @@ async function findPrimary(urls: readonly string[], answerMaxMs: number): Promis
       failures.push(error instanceof Error ? error : new Error(String(error)))
     }
   }
-  // A wrong password is a mistake in the address. It does not pass by itself, and must not be taken for a failover.
+  // A wrong password is a mistake in the address. It does not pass by itself, and must not be mistaken for a failover.
   const mistake = failures.find((error) => !isDatabaseAway(error))
   if (mistake !== undefined) throw mistake
   const states = clients.map((client, index) => `${describe(client)}: ${messageOf(failures[index])}`)
-  // What a server said tells more than a network without an answer: a standby that answers will become the primary.
+  // An answer from a server says more than a network error: a standby that answers will become the primary.
   const code = failures.map(codeOf).find((candidate) => /^\d/.test(candidate ?? '')) ?? unreachableCode
   throw toError(`No host of the database takes writes (${states.join('; ')}).`, code)
 }

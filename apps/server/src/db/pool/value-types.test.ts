@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toInstant } from './value-types.ts'
 
-test('a timestamp is written with exactly three decimals, microseconds cut and not rounded', () => {
+test('a timestamp has exactly three decimals; microseconds are truncated, not rounded', () => {
   assert.equal(toInstant('2026-03-02 10:11:12+00'), '2026-03-02T10:11:12.000Z')
   assert.equal(toInstant('2026-03-02 10:11:12.3+00'), '2026-03-02T10:11:12.300Z')
   assert.equal(toInstant('2026-03-02 10:11:12.345999+00'), '2026-03-02T10:11:12.345Z')

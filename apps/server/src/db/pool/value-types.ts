@@ -32,7 +32,7 @@ function asText(text: string): string {
   return text
 }
 
-// What a server in UTC sends; PostgreSQL leaves trailing zeros away: "2026-03-02 10:11:12.3+00".
+// What a server in UTC sends; PostgreSQL drops trailing zeros: "2026-03-02 10:11:12.3+00".
 const utcShape = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/
 
 /** A timestamptz as the wire writes it: 2026-03-02T10:11:12.345Z. Microseconds are cut, not rounded. */
@@ -42,7 +42,7 @@ export function toInstant(text: string): string {
     const [, date = '', time = '', fraction = ''] = parts
     return `${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
   }
-  // A server in another zone. We cannot set its zone, because sessions are shared behind a pooler.
+  // This server is in another time zone. We cannot set its zone, because sessions are shared behind a pooler.
   const value = standard(1184)(text)
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) {
     throw new RangeError(`PostgreSQL sent a timestamp that is not an instant in the ISO DateStyle: ${text}`)

@@ -28,7 +28,7 @@ describe('a start', () => {
     assert.deepEqual([answer.one, places.length, lines.length], [1, 0, 1])
   })
 
-  it('begins again from its first step when the database dies at a later one', async (t) => {
+  it('begins again from its first step when the database dies during a later one', async (t) => {
     const { db } = await testDatabase(t)
     const nowhere = await openNowhere(t)
     const second = [nowhere, nowhere, db]

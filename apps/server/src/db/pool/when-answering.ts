@@ -12,7 +12,7 @@ export interface Waiting {
   /** Left out when the database is known to have answered before. */
   db?: Pick<Database, 'rows'>
   log: DatabaseLog
-  /** Ends the waiting: the promise is then rejected with its reason. */
+  /** Ends the wait: the promise is then rejected with the signal's reason. */
   signal?: AbortSignal | undefined
 }
 

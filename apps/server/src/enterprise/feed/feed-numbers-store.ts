@@ -54,8 +54,8 @@ export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKe
 }
 
 /**
- * Of the users whose transactions a live grant covers: the newest change, and when the first of the grants ends. As one
- * text of JSON, because users are on all nodes of a distributed database and the feed is on one.
+ * For users whose transactions a live grant covers: the newest change, and when the first of the grants ends. The
+ * result is one JSON text, because users are on all nodes of a distributed database and the feed is on one.
  */
 function findStates(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<{ found: string }> {
   return tx.row<{ found: string }>(

@@ -102,7 +102,7 @@ describe('the feed of a tenant', async () => {
     const tenant = await newTenant()
     await apply(tenant, { kind: 'grant' }, { kind: 'connect' }, { kind: 'commit' })
     await statistics.fold()
-    // This update leaves no notice, like a writer that forgot it.
+    // This update leaves no notice, like a writer that forgot to leave one.
     await db.execute('update grants set revoked_at = $2 where user_key = $1', [tenant.users[0]?.userKey, db.now()])
     const { items, last, place } = await enterprise.listChanges(tenant.tenantKey, { place: undefined, limit: 100 })
     assert.deepEqual([items, last], [[], true])
@@ -111,7 +111,7 @@ describe('the feed of a tenant', async () => {
     assert.equal((await enterprise.listChanges(tenant.tenantKey, { place, limit: 100 })).items.length, 3)
   })
 
-  it('announces once that a user left, also when the grant expires or the user is deleted', async () => {
+  it('announces once that a user left, including when the grant expires or the user is deleted', async () => {
     const tenant = await newTenant()
     for (const user of [0, 1]) {
       await apply(tenant, { kind: 'grant', user }, { kind: 'connect', user }, { kind: 'commit', user })

@@ -17,8 +17,10 @@ import { Refusal } from '@assay/core'
 import type { Database } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
 import { listUserChanges, type FeedPlace, type UserChange } from '../../portfolio/index.ts'
-import * as store from './feed-store.ts'
+import { lockTenant } from '../fold-store.ts'
 import { bringUpToDate } from '../fold.ts'
+import { deleteAnnounced, findOld } from './feed-numbers-store.ts'
+import * as store from './feed-store.ts'
 
 /** A reader's position. */
 export type TenantPlace =
@@ -176,12 +178,31 @@ async function* walkRange(
   if (!covered) return yield { uncoveredKey: userKey }
   let after = from
   for (;;) {
-    // One more than the page holds, which tells whether the page ends with this user.
+    // One more than the page holds, to know whether the page ends with this user.
     const changes = await listUserChanges(db, userKey, after, toSeq, limit + 1)
     for (const change of changes) {
       after = change.position
       yield { item: { userId, userKey, ...change }, place: toPlace(after) }
     }
     if (changes.length <= limit) return
+  }
+}
+
+const sweepBatch = 5_000
+/**
+ * An announcement is deleted this long before the removals that it announces, so that no reader misses one. It is
+ * written a second or two after the commit, or later if no worker runs and the tenant makes no request.
+ */
+const marginMs = 3_600_000
+
+/** Upkeep: deletes old announcements of tenants' feeds, which expires the cursors that point before them. */
+export async function sweepFeed(db: Database, removalsKeptMs: number): Promise<void> {
+  const before = new Date(Date.parse(db.now()) - (removalsKeptMs - marginMs)).toISOString()
+  for (let tenantKey = await findOld(db, before); tenantKey !== undefined; tenantKey = await findOld(db, before)) {
+    const key = tenantKey
+    await db.transaction(async (tx) => {
+      await lockTenant(tx, key)
+      await deleteAnnounced(tx, key, before, sweepBatch)
+    })
   }
 }

@@ -223,7 +223,7 @@ export function createReader(enterprise: Enterprise, tenantKey: number) {
         copy = new Map([...copy].filter(([, row]) => (row as { user_id: string }).user_id !== item.userId))
       }
     }
-    // As a cursor carries it.
+    // A cursor carries the place as JSON.
     place = JSON.parse(JSON.stringify(page.place)) as TenantPlace
     return page.last
   }

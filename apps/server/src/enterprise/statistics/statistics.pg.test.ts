@@ -37,7 +37,7 @@ describe('statistics', async () => {
         await applyStep(db, tenant, one)
         if (one.upkeep) await statistics.fold()
         assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant), JSON.stringify(one))
-        // From the kept counts, not by counting again.
+        // The answer comes from the kept counts, not from counting again.
         assert.equal((await bringUpToDate(db, tenant.tenantKey)).folded, true)
       }
     })
@@ -67,7 +67,7 @@ describe('statistics', async () => {
   it('are counted from the tables when too much is outstanding for one request, with the same result', async () => {
     const tenant = await newTenant()
     for (let user = 0; user < usersMax; user += 1) await applyStep(db, tenant, { kind: 'grant', user })
-    // More than the folds of one request take.
+    // This is more than the folds of one request process.
     await db.execute(
       'insert into user_notices (user_key, tenant_key) select $1::bigint, $2 from generate_series(1, 10001)',
       [tenant.users[0]?.userKey, tenant.tenantKey],
@@ -198,13 +198,13 @@ describe('the cost of an answer', async () => {
 
   const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))
 
-  /** Rows that all statements of one answer touched, by PostgreSQL's own count. */
+  /** The number of rows that all statements of one answer touched, by PostgreSQL's own count. */
   async function rowsExamined(
     answer: (of: ReturnType<typeof createEnterprise>, spied: Database) => Promise<unknown>,
   ): Promise<number> {
     let rows = 0
     const explain = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
-      // Planned for any values, as after five runs.
+      // A generic plan, which PostgreSQL may choose after five runs.
       await db.transaction(async (tx) => {
         await tx.execute(`set local plan_cache_mode = force_generic_plan; prepare spied as ${text}`)
         const given = values.length === 0 ? '' : `(${values.map(literal).join(', ')})`

@@ -15,7 +15,7 @@ import {
 
 export const usersMax = 6
 const scopes = ['providers:read', 'assets:read', 'transactions:read']
-// One symbol of two assets.
+// Two of the assets share a symbol.
 const assets: readonly [id: string, symbol: string][] = [
   ['crypto:a', 'AAA'],
   ['crypto:b', 'BBB'],

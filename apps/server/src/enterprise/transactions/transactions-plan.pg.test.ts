@@ -12,7 +12,7 @@ import { insertAssets, insertConnection, insertTenant, insertUser, putGrant } fr
 import type { TransactionRequest } from './transactions-store.ts'
 
 const total = 50_000
-/** The oldest of all, so that a walk from the newest would pass every other row before reaching them. */
+/** These are the oldest rows, so that a walk from the newest would pass every other row before it reached them. */
 const rare = 3
 /**
  * The 100 rows of the first step, one step per kind, up to 1,000 rows of a filter that is not rare enough, and the
@@ -70,7 +70,7 @@ async function seed(db: Database): Promise<number> {
     update user_ledgers set change_seq = (extract(epoch from timestamptz '2026-02-01Z') * 1000)::bigint << 20;
     alter table transactions alter id set statistics 1000;
     alter table postings alter transaction_id set statistics 1000`)
-  // Statistics from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
+  // The statistics come from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
   for (const table of ['transactions', 'postings', 'connections', 'grants', 'user_ledgers', 'assets']) {
     await db.execute(`vacuum analyze ${table}`)
   }
@@ -99,7 +99,7 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
 }
 
-describe(`at most ${examinedMax} rows of ${total} are examined, on the first page and in the depth`, async () => {
+describe(`at most ${examinedMax} rows of ${total} are examined, on the first page and on a deep one`, async () => {
   const { db } = await testDatabase(ownedBySuite())
   const tenantKey = await seed(db)
 

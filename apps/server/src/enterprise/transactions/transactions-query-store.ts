@@ -20,7 +20,7 @@
  * every part joins by the user's key, and a lateral with a LIMIT refers to tables of users only. So kinds and assets of a
  * tenant's page are parts of the text, one after the other, and not rows that a lateral refers to.
  */
-import type { Filter, Lead, TransactionFilters } from '../../portfolio/index.ts'
+import { firstSeqAt, type Filter, type Lead, type TransactionFilters } from '../../portfolio/index.ts'
 import { coveredRowByRow, isLive } from '../grants.ts'
 
 /** The filters of one user's list, except connections, which TenantReach resolves first. */
@@ -35,26 +35,26 @@ export interface TenantPageRequest {
 
 export interface TenantReach {
   tenantKey: number
-  /** The key of one user; null for all of the tenant's. Whose rows are shown, their live grants decide. */
+  /** The key of one user; null for all of the tenant's. The users' live grants decide whose rows are shown. */
   user: string | null
   /** Only these connections of the user. */
   connectionKeys?: readonly number[] | undefined
-  /** The moment at which grants are looked at. */
+  /** The moment at which grants are checked. */
   now: string
 }
 
-/** What rows share of what can be filtered by. */
+/** The columns that rows of one kind share and that can be filtered by. */
 export interface Kind {
   provider_id: string
   category: string
   type: string
 }
 
-/** What was found before the page of a tenant. */
+/** What was looked up before the page of a tenant is read. */
 export interface Found {
-  /** The wanted ones. */
+  /** The requested kinds. */
   kinds: readonly Kind[]
-  /** Of the assets that were asked for. */
+  /** The keys of the requested assets. */
   assetKeys: readonly number[]
 }
 
@@ -66,7 +66,7 @@ export interface TenantStatement {
 const newestFirst = 't.occurred_at desc, t.id desc'
 const nearMax = 100
 
-/** What can lead to the rows of these filters, besides the order of the page. */
+/** The filters that can lead to the rows, besides the order of the page. */
 export function listLeads({ connectionKeys }: TenantReach, filters: TenantFilters): Filter[] {
   const { providerIds, types, categories } = filters
   const leads: Filter[] = []
@@ -114,12 +114,12 @@ export function countStatement(
   }
 }
 
-/** In one statement; a tenant with more has another statement for each as many. */
+/** The most in one statement; a tenant with more needs further statements. */
 export const kindStepsMax = 24
 
 /**
- * The next kinds of a tenant, in the order of their index. Each step is one look into the index. Not a recursive query,
- * which a distributed database has for the rows of one user only.
+ * The next kinds of a tenant, in the order of their index. Each step is one index look-up. It is not a recursive query,
+ * because a distributed database supports those only for the rows of one user.
  */
 export function kindsStatement(tenantKey: number, after: Kind | undefined): { text: string; values: unknown[] } {
   const kind = 't.provider_id, t.category, t.type'
@@ -138,9 +138,6 @@ export function kindsStatement(tenantKey: number, after: Kind | undefined): { te
     values: [tenantKey, after?.provider_id ?? '', after?.category ?? 'trade', after?.type ?? 'input_only'],
   }
 }
-
-/** The number of the first change at this moment (ledger/changes-store.ts). */
-const toChangeSeq = (time: string): string => String(BigInt(Date.parse(time)) << 20n)
 
 function createBinder() {
   const values: unknown[] = []
@@ -165,31 +162,32 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest, 
   const userKey = (): string => `${user()}::bigint`
   const live = (): string => `${isLive('g', now())} and 'transactions:read' = any(g.scopes)`
   const symbols = bindOnce(filters.assetSymbols)
-  const since = bindOnce(toChangeSeq(filters.updatedSince ?? '1970-01-01'))
+  const since = bindOnce(firstSeqAt(filters.updatedSince ?? '1970-01-01'))
 
   return {
     values,
     bind,
     isTenantWide,
     found,
-    /** Which rows may be shown: of the tenant's users if a grant covers each, or of the user. */
+    /** The rows that may be shown: those of the tenant's users whom a grant covers, or those of one user. */
     within: (): string => (isTenantWide ? `t.tenant_key = ${tenant()}::integer` : `t.user_key = ${userKey()}`),
     covered: (): string =>
       isTenantWide
         ? coveredRowByRow('t', 'transactions:read', now())
         : `exists (select 1 from grant_terms g where g.user_key = ${userKey()} and ${live()})`,
-    /** The users to look at one by one, when a filter leads that has no index for the tenant. */
+    /** The users to examine one by one, when the leading filter has no index for the tenant. */
     users: (more = 'true'): string =>
       `(select distinct g.user_key from grant_terms g join user_changes s on s.user_key = g.user_key
         where ${isTenantWide ? `g.tenant_key = ${tenant()}::integer` : `g.user_key = ${userKey()}`}
           and ${live()} and ${more}) u`,
     /**
-     * How a part of the statement knows its user: by name, or by the user in another part. The name stands in each part,
-     * because a subquery with an OFFSET 0 does not learn it from the others, and all of them have to lead to one shard.
+     * How a part of the statement names its user: by key, or by the user in another part. The key is repeated in each
+     * part, because a subquery with an OFFSET 0 does not learn it from the others, and all of them have to lead to one
+     * shard.
      */
     ofUser: (alias: string, from = 'u'): string =>
       `${alias}.user_key = ${isTenantWide ? `${from}.user_key` : userKey()}`,
-    // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
+    // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
     range(time: string, id: string): string {
       const conditions = ['true']
       if (filters.startTime !== undefined) conditions.push(`${time} >= ${bind(filters.startTime)}::timestamptz`)
@@ -214,7 +212,7 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest, 
       }
       return conditions
     },
-    /** Of a row with its connection `c`. */
+    /** For a row with its connection `c`. */
     updated: (): string[] =>
       filters.updatedSince === undefined
         ? []
@@ -251,7 +249,8 @@ function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: 
     case 'walk':
       return walk('true')
     case 'near': {
-      // Up to the hundredth row, found before: a distributed database would collect the hundred and send them back.
+      // Up to the hundredth row, which was found before: otherwise a distributed database would collect the hundred
+      // rows and send them back.
       const edge = (column: string, end: string): string => `coalesce(
         (select t.${column} from transactions t where ${inRange()} order by ${newestFirst} offset ${nearMax - 1} limit 1), ${end})`
       return walk(`(t.occurred_at, t.id) >= (
@@ -298,7 +297,7 @@ function byKind(parts: Parts, columns: string, fits: string, limit: string): str
     where ${['true', ...parts.ofKind('k')].join(' and ')}`
 }
 
-/** Assets with one symbol are few, but for worthless ones that took it: those share a part, because few hold them. */
+/** Few assets share a symbol, except worthless ones that copied it. Those share a part, because few users hold them. */
 const assetPartsMax = 8
 
 function byPosting(parts: Parts, columns: string, fits: string, limit: string): string {
@@ -337,8 +336,8 @@ function byChange(parts: Parts, columns: string, fits: string): string {
 }
 
 /**
- * A user's kinds, from one to the next: each step is one look into the index. A row shows the provider, too, because all
- * rows of a connection have one.
+ * A user's kinds, from one to the next: each step is one index look-up. A row shows the provider, too, because all rows
+ * of a connection have one.
  */
 function kindsOf(within: string): string {
   const kind = 't.connection_key, t.category, t.type'

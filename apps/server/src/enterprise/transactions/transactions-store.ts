@@ -132,7 +132,7 @@ async function listAssetKeys(sql: Sql, symbols: readonly string[]): Promise<numb
   return rows.map((row) => row.asset_key)
 }
 
-/** Whose rows can be meant: a connection is one user's. */
+/** The users whose rows may match: a connection belongs to one user. */
 async function findReaches(
   sql: Sql,
   tenantKey: number,

@@ -17,7 +17,7 @@ describe('attacks on the connect flow', async () => {
   }
 
   describe('session fixation', () => {
-    it('a secret that the server did not make opens nothing', async () => {
+    it('a secret that the server did not issue is refused', async () => {
       const chosen = randomBytes(32).toString('base64url')
       const query = toQuery('v'.repeat(43), randomUUID(), { session_secret: chosen })
       const begun = await connect.call<{ session_secret: string }>('POST', '/session', {
@@ -37,7 +37,7 @@ describe('attacks on the connect flow', async () => {
       assert.equal((await browser.read()).user?.email, 'first-user@example.com')
     })
 
-    it('a secret in the URL or in a body is not looked at', async () => {
+    it('a secret in the URL or in a body is ignored', async () => {
       const { secret } = await connect.begin()
       const inUrl = await fetch(`${connect.url}/connect/v1/session?access_token=${secret}`)
       assert.equal(inUrl.status, 401)
@@ -57,7 +57,7 @@ describe('attacks on the connect flow', async () => {
       return new URL(body.data.redirect_url).searchParams.get('state') ?? ''
     }
 
-    it('a state of another session is invalid_state, and is not spent by trying', async () => {
+    it('a state of another session is refused with invalid_state, and the attempt does not use it up', async () => {
       const victim = await entered('victim@example.com')
       const attacker = await entered('attacker@example.com')
       const state = await issue(victim)
@@ -76,7 +76,7 @@ describe('attacks on the connect flow', async () => {
       assert.deepEqual(await answerOf(browser, late), [400, 'invalid_state'])
     })
 
-    it('an answer to a session is not handed to anybody who asks where it goes', async () => {
+    it('the provider’s answer is not forwarded to a caller outside its session', async () => {
       const browser = await entered('forward@example.com')
       const state = await issue(browser)
       const forwarded = await connect.call<{ redirect_to: string | null }>('POST', '/provider-answers', {
@@ -88,7 +88,7 @@ describe('attacks on the connect flow', async () => {
   })
 
   describe('CSRF', () => {
-    it('there are no cookies, so a form on another page cannot act for a user', async () => {
+    it('there are no cookies, so a form on another site cannot act for a user', async () => {
       const browser = await entered('csrf@example.com')
       const form = await fetch(`${connect.url}/connect/v1/session/finish`, {
         method: 'POST',
@@ -100,7 +100,7 @@ describe('attacks on the connect flow', async () => {
       assert.equal(begun.headers.get('set-cookie'), null)
     })
 
-    it('a body that a form can send is refused, also with a secret', async () => {
+    it('a body that a form can send is refused, even with a secret', async () => {
       const browser = await entered('csrf-body@example.com')
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
         const response = await fetch(`${connect.url}/connect/v1/session/decline`, {
@@ -151,7 +151,7 @@ describe('attacks on the connect flow', async () => {
       'javascript:alert(1)',
     ]
     for (const uri of tricks) {
-      it(`${uri} leads nowhere, not even with another mistake beside it`, async () => {
+      it(`${uri} is not redirected to, not even when the request has another mistake`, async () => {
         for (const more of [{}, { state: 'not a uuid' }, { response_type: 'token' }]) {
           const query = toQuery('v'.repeat(43), randomUUID(), { redirect_uri: uri, ...more })
           const answer = await connect.call<{ redirect_to?: string }>('POST', '/session', { body: { query } })
@@ -163,7 +163,7 @@ describe('attacks on the connect flow', async () => {
   })
 
   describe('reading across sessions and users', () => {
-    it('the three kinds of secrets do not open each other’s doors', async () => {
+    it('none of the three kinds of secrets works in place of another', async () => {
       const browser = await entered('kinds@example.com')
       const manage = await connect.call<{ session_secret: string }>('POST', '/me/session', {
         body: { client_id: 'cli_demo' },
@@ -183,7 +183,7 @@ describe('attacks on the connect flow', async () => {
       }
     })
 
-    it('a connection of another session is a 404, for another user and for the same', async () => {
+    it('a connection of another session is a 404, for another user and for the same user', async () => {
       const owner = await entered('owner-of-it@example.com')
       const { data } = await owner.add(await connect.mintKey('empty'))
       const path = `/session/connections/${data.connection_id}`
@@ -195,7 +195,7 @@ describe('attacks on the connect flow', async () => {
       assert.equal((await owner.read()).connections.length, 1)
     })
 
-    it('an unfinished session is offered to its own user and client alone', async () => {
+    it('an unfinished session is offered only to its own user and client', async () => {
       const left = await entered('left@example.com')
       await left.add(await connect.mintKey('empty'))
       const stranger = await connect.begin()
@@ -250,8 +250,8 @@ describe('attacks on the connect flow', async () => {
     })
   })
 
-  describe('what is left behind', () => {
-    it('log injection: what people type becomes no line of its own, and no secret is in the log', async () => {
+  describe('what the flow leaves behind', () => {
+    it('log injection: user input cannot start a new log line, and the log contains no secret', async () => {
       lines.length = 0
       const browser = await connect.begin({ utm: 'x\n{"level":"error","message":"forged"}' })
       await browser.call('POST', '/session/email', { email: 'a\n{"level":"error"}@example.com' })
@@ -273,7 +273,7 @@ describe('attacks on the connect flow', async () => {
       for (const secret of secrets) assert.equal(log.includes(secret), false)
     })
 
-    it('no secret, code or key is in a table or the queue in clear', async () => {
+    it('no secret, code or key is stored unencrypted in a table or in the queue', async () => {
       const browser = await connect.begin()
       await browser.call('POST', '/session/email', { email: 'dump@example.com' })
       const code = await browser.readMail()

@@ -2,29 +2,32 @@ import assert from 'node:assert/strict'
 import { finished } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
+import { createPlaces } from '../../limits/index.ts'
 import { createStreams, followSession } from './events.ts'
 
 describe('following sessions', () => {
   const ended = async (): Promise<{ step: string }> => ({ step: 'ended' })
   const isLimited = (error: unknown): boolean => error instanceof Refusal && error.code === 'rate_limited'
 
-  it('one session is followed four times at once', () => {
-    const streams = createStreams(new AbortController().signal)
+  const openStreams = () => createStreams(new AbortController().signal, createPlaces())
+
+  it('one session can be followed at most four times at once', async () => {
+    const streams = openStreams()
     const follow = () => followSession(streams, { sessionId: 'one', address: '192.0.2.1' }, ended)
-    for (let place = 0; place < 4; place += 1) follow()
-    assert.throws(follow, isLimited)
+    for (let place = 0; place < 4; place += 1) await follow()
+    await assert.rejects(follow, isLimited)
   })
 
-  it('one network follows a hundred sessions at once, however many it begins; others have room of their own', async () => {
-    const streams = createStreams(new AbortController().signal)
+  it('one network can follow at most a hundred sessions at once; other networks have their own limit', async () => {
+    const streams = openStreams()
     let sessions = 0
     const follow = (address: string) => followSession(streams, { sessionId: String((sessions += 1)), address }, ended)
-    const first = follow('2001:db8::1')
-    for (let place = 1; place < 100; place += 1) follow(`2001:db8::${place + 1}`)
-    assert.throws(() => follow('2001:db8::ffff'), isLimited)
-    assert.doesNotThrow(() => follow('2001:db8:0:1::1'))
+    const first = await follow('2001:db8::1')
+    for (let place = 1; place < 100; place += 1) await follow(`2001:db8::${place + 1}`)
+    await assert.rejects(follow('2001:db8::ffff'), isLimited)
+    await follow('2001:db8:0:1::1')
     await finished(first.resume())
-    assert.doesNotThrow(() => follow('2001:db8::ffff'))
-    assert.throws(() => follow('2001:db8::ffff'), isLimited)
+    await follow('2001:db8::ffff')
+    await assert.rejects(follow('2001:db8::ffff'), isLimited)
   })
 })

@@ -1,68 +1,67 @@
 /**
- * Following a session: lines of JSON (application/x-ndjson) over one answer. A line at once, then whenever something
- * changed. The server looks at its own tables; that works through every pooler and on every node, and it looks less
- * often when a look takes long or nothing can be connected yet.
+ * Following a session: lines of JSON (application/x-ndjson) over one answer. The first line is sent at once, the next
+ * ones whenever something has changed. The server polls its own tables, which works through every pooler and on every
+ * node. It polls less often when a query takes long or nothing can be connected yet.
  */
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Refusal } from '@assay/core'
-import { toNetwork } from '../../limits/index.ts'
+import { toNetwork, type Places } from '../../limits/index.ts'
 
 const lookEveryMs = 300
 const lookIdleMs = 1_000
-/** At most this part of the time goes into looking. */
+/** At most this share of the time is spent on polling. */
 const lookShare = 10
 const pingEveryMs = 15_000
-/** Proxies cut what lasts too long; the client asks again. */
+/** Proxies cut responses that last too long; the client then asks again. */
 const lifeMs = 120_000
 /** A page has one, and a reload may overlap with it. */
 const perSessionMax = 4
 /**
- * Anyone can begin sessions, and a stream costs statements as long as it lives. This is far more than the people behind
- * one address need at once; the widget asks again when it is refused.
+ * Every visitor can begin sessions, and a stream costs statements as long as it lives. This is far more than the people
+ * behind one address need at once; the widget asks again when it is refused.
  */
 const perNetworkMax = 100
 
 export interface Streams {
-  /** Aborted when the process stops: a stream must not hold that up. */
+  /** Aborted when the process stops, because a stream must not delay that. */
   stopping: AbortSignal
-  /** How many there are of each session and each network. */
-  open: Map<string, number>
+  /** One place for each stream of a session and of a network. */
+  places: Places
 }
 
-export function createStreams(stopping: AbortSignal): Streams {
-  return { stopping, open: new Map() }
+export function createStreams(stopping: AbortSignal, places: Places): Streams {
+  return { stopping, places }
 }
 
 interface Followed {
   step: string
 }
 
-export function followSession(
-  streams: Streams,
+export async function followSession(
+  { stopping, places }: Streams,
   { sessionId, address }: { sessionId: string; address: string },
   read: (sessionId: string) => Promise<Followed>,
-): Readable {
-  const places = [
+): Promise<Readable> {
+  const wanted = [
     { key: `session ${sessionId}`, max: perSessionMax, what: 'A session' },
     { key: `network ${toNetwork(address)}`, max: perNetworkMax, what: 'Sessions of one address' },
   ]
-  for (const { key, max, what } of places) {
-    if ((streams.open.get(key) ?? 0) < max) continue
+  const taken: string[] = []
+  const leave = (): void => {
+    for (const key of taken) places.leave(key)
+  }
+  for (const { key, max, what } of wanted) {
+    if (await places.take(key, max)) {
+      taken.push(key)
+      continue
+    }
+    leave()
     throw new Refusal('rate_limited', `${what} can be followed ${max} times at once.`, { retryAfterSeconds: 1 })
   }
-  for (const { key } of places) streams.open.set(key, (streams.open.get(key) ?? 0) + 1)
-  const stream = Readable.from(follow(streams.stopping, () => read(sessionId)))
-  stream.once('close', () => {
-    for (const { key } of places) leavePlace(streams.open, key)
-  })
+  const stream = Readable.from(follow(stopping, () => read(sessionId)))
+  stream.once('close', leave)
   return stream
-}
-
-function leavePlace(open: Map<string, number>, key: string): void {
-  const left = (open.get(key) ?? 1) - 1
-  if (left === 0) open.delete(key)
-  else open.set(key, left)
 }
 
 async function* follow(stopping: AbortSignal, read: () => Promise<Followed>): AsyncGenerator<string> {

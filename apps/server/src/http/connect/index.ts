@@ -17,7 +17,7 @@ export function registerConnect(app: FastifyInstance, given: Omit<ConnectRoutesD
     stopping.abort()
     done()
   })
-  const deps = { ...given, streams: createStreams(stopping.signal) }
+  const deps = { ...given, streams: createStreams(stopping.signal, given.places) }
   registerSession(app, deps)
   registerManage(app, deps)
   if (deps.sandbox !== undefined) registerSandboxHelp(app, deps, deps.sandbox)

@@ -22,7 +22,7 @@ describe('signing in by login_token', async () => {
     alg?: string
     kid?: string
     lifeSeconds?: number
-    /** Issued so long after now; before it, when negative. */
+    /** How long after now it was issued; negative means before. */
     laterSeconds?: number
   }
   const verifier = randomBytes(32).toString('base64url')
@@ -58,7 +58,7 @@ describe('signing in by login_token', async () => {
     assert.deepEqual([again.session_secret, again.told], [null, 'login_token was used before'])
   })
 
-  it('login_token replay: of two uses at once one wins', async () => {
+  it('login_token replay: of two simultaneous uses, one wins', async () => {
     const token = await write()
     const begun = await Promise.all([begin(token), begin(token), begin(token)])
     assert.equal(begun.filter(({ session }) => session !== null).length, 1)
@@ -111,7 +111,7 @@ describe('signing in by login_token', async () => {
     assert.equal(await connect.db.maybeRow(`select 1 from users where external_user_id = 'eve'`), undefined)
   })
 
-  it('a user by login_token and one by e-mail are two users, whatever they are called', async () => {
+  it('a user by login_token and a user by email are different users, even with the same name', async () => {
     const browser = await connect.begin()
     await browser.signIn('both@example.com')
     await begin(await write({ claims: { sub: 'both@example.com' } }))
@@ -121,7 +121,7 @@ describe('signing in by login_token', async () => {
     assert.equal(users.length, 2)
   })
 
-  it('a link passed on: its sender cannot take over what another person connected with it', async () => {
+  it('forwarded link: its sender cannot take over what another person connected with it', async () => {
     const victim = await begin(await write({ claims: { sub: 'mallory' } }))
     const secret = victim.session_secret ?? ''
     await connect.call('POST', '/session/consent', { secret, body: {} })
@@ -147,11 +147,11 @@ describe('signing in by login_token', async () => {
     assert.deepEqual([after.session_secret, /not registered/.test(after.told ?? '')], [null, true])
   })
 
-  describe('of a client that wants a first consent confirmed', () => {
+  describe('for a client that requires a confirmed first consent', () => {
     const mail = async (secret: string, email: string) => {
       type Help = { mail: { code: string } | null }
       const newest = async () => (await connect.call<Help>('GET', '/session/sandbox', { secret })).body.mail?.code
-      // The session may have had a mail before.
+      // The session may have received a mail before.
       const former = await newest()
       await connect.call('POST', '/session/email', { secret, body: { email } })
       const code = await until('the mail', async () => {
@@ -185,12 +185,12 @@ describe('signing in by login_token', async () => {
       assert.equal(response.status, 200)
     }
 
-    it('a stolen login key alone sees nothing of a user and consents to nothing in their name', async (t) => {
+    it('a thief with only a login key sees nothing of a user and cannot consent in their name', async (t) => {
       const early = await beginAs('nora')
       await consent(early.secret)
       await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
       t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
-      // With a live grant it is not a first consent.
+      // A user with a live grant does not consent for the first time.
       assert.equal((await beginAs('nora')).session.step, 'consent')
       await connect.db.execute(`update grants set revoked_at = granted_at`)
 
@@ -199,12 +199,12 @@ describe('signing in by login_token', async () => {
       assert.deepEqual([step, user, existing], ['sign_in', null, []])
       const forced = await connect.call('POST', '/session/consent', { secret: thief.secret, body: {} })
       assert.equal(forced.status, 400)
-      // Accounts are connected and no address was ever proved: the thief's own must not become the first.
+      // The user has connected accounts but has never proved an address, so the thief's must not become the first.
       assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
       assert.equal((await beginAs('nora')).session.step, 'sign_in')
     })
 
-    it('the person proves an address once; later first consents ask for the same', async (t) => {
+    it('the person proves an address once; later first consents ask for the same address', async (t) => {
       await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
       t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
       const first = await beginAs('olga')
@@ -217,12 +217,12 @@ describe('signing in by login_token', async () => {
       assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
       const again = await mail(thief.secret, 'olga@example.com')
       assert.deepEqual([again.status, again.body.session.existing.length], [200, 1])
-      // Still the tenant's own user, and not one known by e-mail.
+      // This is still the tenant's own user, not one identified by email.
       const users = await connect.db.rows(`select email, external_user_id from users where confirmed_email is not null`)
       assert.deepEqual(users, [{ email: null, external_user_id: 'olga' }])
     })
 
-    it('asked at every consent, a stolen login key and a live grant together see nothing and consent to nothing', async (t) => {
+    it('when every consent is confirmed, a thief with a login key sees nothing and cannot consent, even with a live grant', async (t) => {
       await tenants.updateClient('cli_demo', { confirmEveryConsent: true })
       t.after(() => tenants.updateClient('cli_demo', { confirmEveryConsent: false }))
       const first = await beginAs('petra')
@@ -244,7 +244,7 @@ describe('signing in by login_token', async () => {
     })
   })
 
-  it('a private key is not registered, nor one of another kind', async () => {
+  it('private keys and keys of another type cannot be registered', async () => {
     const rsa = await generateKeyPair('RS256', { extractable: true })
     for (const jwk of [await exportJWK(es256.privateKey), await exportJWK(rsa.publicKey), {}, null, 'x']) {
       await assert.rejects(tenants.addLoginKey('cli_demo', jwk), /jwk /)

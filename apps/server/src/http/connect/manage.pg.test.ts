@@ -1,4 +1,4 @@
-/** A user's own page over HTTP: sign-in, what there is, revoke, remove, delete. */
+/** A user's own page over HTTP: how to sign in, and to view, revoke, remove and delete. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getMe, type ResponseOf } from '@assay/contract'
@@ -44,7 +44,7 @@ describe('the manage page', async () => {
   const read = (token: string): Promise<Response> =>
     fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
 
-  it('the mail says what its code is for: to see and end what is shared, not to connect', async () => {
+  it('the mail says that its code is for viewing and ending what is shared, not for connecting', async () => {
     const { browser } = await connected('purpose@example.com')
     await signIn('purpose@example.com')
     const answer = await fetch(`${connect.url}/sandbox/mailbox`)
@@ -56,7 +56,7 @@ describe('the manage page', async () => {
     assert.equal(texts.filter((text) => text.includes('lets you connect accounts')).length, 1)
   })
 
-  it('shows what the tenant itself read, by which of its clients, and does not count it as use', async () => {
+  it('shows what the tenant itself read and through which client, and does not count it as use', async () => {
     const { connectionId } = await connected('watched@example.com')
     const answer = await fetch(`${connect.url}/oauth/token`, {
       method: 'POST',
@@ -106,7 +106,7 @@ describe('the manage page', async () => {
     assert.equal(readAt, null)
   })
 
-  it('shows what an application asked about the user and the answers; it is deleted with the user', async () => {
+  it('shows what an application asked about the user and the answers, all of which is deleted with the user', async () => {
     const { token } = await connected('asked@example.com')
     const answer = await fetch(`${connect.url}/accounts/v2/claims`, {
       method: 'POST',
@@ -176,10 +176,10 @@ describe('the manage page', async () => {
     for (const { endpoint, hour, last_at } of me.grants[0]?.accesses ?? []) {
       assert.equal(endpoint, 'listProviders')
       assert.match(hour, /:00:00\.000Z$/)
-      // A person reads this time, and nothing may seem to be read before the consent.
+      // The user sees this time, and no read may appear to precede the consent.
       assert.ok(last_at >= (me.grants[0]?.granted_at ?? '~') && last_at <= connect.db.now(), last_at)
     }
-    // The same reads decide how often the connections are read.
+    // These reads also decide how often the connections are synced.
     const noted = await until(() =>
       connect.db.maybeRow<{ read_at: string }>(
         `select read_at from user_ledgers join users using (user_key)
@@ -189,7 +189,7 @@ describe('the manage page', async () => {
     assert.equal(noted.read_at.slice(0, 10), me.grants[0]?.accesses[0]?.hour.slice(0, 10))
   })
 
-  it('needs a sign-in for everything', async () => {
+  it('requires a sign-in for every call', async () => {
     const page = await open()
     for (const [method, path] of [
       ['GET', '/me'],
@@ -243,7 +243,7 @@ describe('the manage page', async () => {
     assert.equal((await read(token)).status, 200)
   })
 
-  it('deleting the account leaves nothing of the user, nor a token that works', async () => {
+  it('deleting the account leaves nothing of the user and no working token', async () => {
     const { token } = await connected('delete@example.com')
     const open = await connect.begin()
     await open.enter('delete@example.com')
@@ -263,7 +263,8 @@ describe('the manage page', async () => {
     )
     assert.ok(tables.length > 30)
     // A token without its family is refused; its row lives fifteen minutes. The tenant's feed has to say that the user
-    // left. All else is gone with the request, but for what jobs of the next minutes take: notices and large histories.
+    // left. Everything else is gone with the request, except notices and large histories, which jobs remove within
+    // minutes.
     const kept = ['access_tokens', 'tenant_changes', 'feed_users']
     const listLeft = async (): Promise<string[]> => {
       const left: string[] = []
@@ -280,7 +281,7 @@ describe('the manage page', async () => {
     )
   })
 
-  it('ends after fifteen minutes of silence, and after an hour however busy', async () => {
+  it('ends after fifteen minutes without requests, and after an hour in any case', async () => {
     const idle = await signIn('idle@example.com')
     await connect.moveClock(800)
     assert.equal((await idle.call('GET', '/me')).status, 200)

@@ -19,7 +19,7 @@ describe('signing in at a provider', async () => {
     return browser
   }
 
-  /** What a person does on the provider's page; where their browser is sent. */
+  /** Does what a person does on the provider's page, and returns where the browser is sent. */
   async function decide(redirectUrl: string, decision: 'allow' | 'deny', account: string): Promise<URLSearchParams> {
     const page = new URL(redirectUrl)
     const body = new URLSearchParams([...page.searchParams, ['account', account], ['decision', decision]])
@@ -65,7 +65,7 @@ describe('signing in at a provider', async () => {
       return rows.length > 0 && rows.every(({ status }) => status === 'active') ? true : undefined
     })
 
-  it('in a session: connects, and what the provider holds is read', async () => {
+  it('in a session it connects the account, and its data is read', async () => {
     const browser = await entered('coinbase@example.com')
     const redirectUrl = await begin(browser)
     const asked = new URL(redirectUrl).searchParams
@@ -87,7 +87,7 @@ describe('signing in at a provider', async () => {
     }
   })
 
-  it('renews its tokens when they have run out, and keeps them sealed', async () => {
+  it('renews expired tokens, and keeps them sealed', async () => {
     const browser = await entered('renewal@example.com')
     await complete(browser, await decide(await begin(browser), 'allow', `default:${randomUUID()}`))
     await browser.redeem(await browser.finish())
@@ -106,13 +106,23 @@ describe('signing in at a provider', async () => {
     assert.match(Buffer.from(head, 'base64url').toString(), /"enc":"A256GCM"/)
   })
 
-  it('a sign-in that may trade is refused, and nothing of it is kept', async () => {
+  it('400: a session that has ended accepts no answer from a provider, and stores nothing', async () => {
+    const browser = await entered('ended@example.com')
+    const answer = await decide(await begin(browser), 'allow', `empty:${randomUUID()}`)
+    await browser.call('POST', '/session/decline')
+    const late = await browser.call<Problem>('POST', '/session/callback', Object.fromEntries(answer))
+    assert.deepEqual([late.status, late.body.errors[0]?.cause], [400, 'invalid_state'])
+    const stored = `select from connections c join users u on u.user_key = c.user_key where u.email = 'ended@example.com'`
+    assert.deepEqual(await connect.db.rows(stored), [])
+  })
+
+  it('a sign-in with the right to trade is refused, and nothing of it is kept', async () => {
     const browser = await entered('trader@example.com')
     const { data, errors } = await complete(browser, await decide(await begin(browser), 'allow', 'can_trade'))
     assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
   })
 
-  it('declined at the provider: said so, and nothing is kept', async () => {
+  it('a sign-in that the user declines at the provider is reported as declined, and nothing is kept', async () => {
     const browser = await entered('declined@example.com')
     const answer = await decide(await begin(browser), 'deny', 'default')
     const { data, errors } = await complete(browser, answer)
@@ -120,7 +130,7 @@ describe('signing in at a provider', async () => {
     assert.match(errors[0]?.message ?? '', /did not allow it at Coinbase/)
   })
 
-  it('a repair by another account is account_mismatch, by the same one it keeps the id', async () => {
+  it('a repair with another account is refused as account_mismatch; with the same account it keeps the id', async () => {
     const account = `empty:${randomUUID()}`
     const first = await entered('repair@example.com')
     const { data } = await complete(first, await decide(await begin(first), 'allow', account))
@@ -197,7 +207,7 @@ describe('signing in at a provider', async () => {
       assert.equal(again.body.redirect_to, null)
     })
 
-    it('400: an address that the client did not register, and a provider that one does not sign in at', async () => {
+    it('400: an address that the client did not register, and a provider without a sign-in', async () => {
       const token = await tokenOf('app-wrong@example.com')
       const elsewhere = { ...source, connection: { type: 'oauth2', redirect_uri: 'https://evil.example/callback' } }
       const wrong = await ask<Problem>(token, 'POST', '/accounts/v2/providers', elsewhere)

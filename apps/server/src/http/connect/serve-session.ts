@@ -1,5 +1,5 @@
 /**
- * From an endpoint of the connect API to a route. Like `serve`, but the Bearer is the secret of a session:
+ * Makes a route of an endpoint of the connect API. Like `serve`, but the Bearer is the secret of a session:
  *
  *   secret (401) → admission (429) → body size, type, JSON (413, 415, 400) → path, query, body (400) → the handler → 200
  *
@@ -8,11 +8,13 @@
 import type { BodyOf, Endpoint, ParamsOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { Admit } from '../request/admission.ts'
 import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
 import { parseQuery, queryOf } from '../request/query.ts'
+import { withoutBody } from '../request/serve.ts'
 
 export interface SessionCall<E extends Endpoint, Session> {
   session: Session
@@ -23,7 +25,7 @@ export interface SessionCall<E extends Endpoint, Session> {
 export type ServeSession<Session> = <E extends Endpoint>(
   app: FastifyInstance,
   endpoint: E,
-  handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | NodeJS.ReadableStream>,
+  handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | Readable>,
 ) => void
 
 /** `authenticate` throws Refusal invalid_token; for calls without a secret it gives undefined. */
@@ -31,7 +33,7 @@ export function createServeSession<Session>(
   authenticate: (authorization: string | undefined) => Promise<Session>,
   admit: Admit,
 ): ServeSession<Session> {
-  // What onRequest found, for the handler: Fastify's requests have no room for a type of ours.
+  // What onRequest found, kept for the handler: Fastify's request type has no member for it.
   const sessions = new WeakMap<FastifyRequest, { session: Session }>()
 
   return (app, endpoint, handler) => {
@@ -62,15 +64,16 @@ const noParams = z.object({})
 
 function readParams(endpoint: Endpoint, request: FastifyRequest): object {
   const params: Record<string, unknown> = parseOrRefuse(endpoint.params ?? noParams, request.params)
-  // No id of ours has it, and PostgreSQL cannot store it.
+  // None of our ids contains a NUL, and PostgreSQL cannot store one.
   if (Object.values(params).some((value) => typeof value === 'string' && value.includes('\0'))) {
-    throw new Refusal('not_found', 'there is nothing here')
+    throw new Refusal('not_found', 'not found')
   }
   return params
 }
 
 function send(reply: FastifyReply, endpoint: Endpoint, answer: unknown): FastifyReply {
   void reply.header('Cache-Control', 'no-store').type(endpoint.mediaType ?? 'application/json')
-  // As bytes: to text Fastify would add a charset, a parameter that JSON does not have (RFC 8259 §11).
-  return endpoint.mediaType === undefined ? reply.send(Buffer.from(JSON.stringify(answer))) : reply.send(answer)
+  if (answer instanceof Readable) return reply.send(withoutBody(reply, answer))
+  // Sent as bytes: Fastify would add a charset to a string, and JSON has no such parameter (RFC 8259 §11).
+  return reply.send(Buffer.from(JSON.stringify(answer)))
 }

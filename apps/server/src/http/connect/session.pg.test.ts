@@ -29,9 +29,9 @@ describe('the connect session', async () => {
   }
 
   describe('from the first page to the code', () => {
-    it('keeps with the grant the very text of the consent page, in the language that was shown', async () => {
+    it('stores the exact text of the consent page with the grant, in the language that was shown', async () => {
       for (const [language, lines] of [
-        ['en', ['remove connected accounts', 'while you are away', 'learns your e-mail address']],
+        ['en', ['remove connected accounts', 'while you are away', 'learns your email address']],
         ['de', ['verbundene Konten entfernen', 'während Sie nicht da sind', 'erfährt Ihre E-Mail-Adresse']],
       ] as const) {
         const browser = await connect.begin({ lang: 'ja' })
@@ -53,7 +53,7 @@ describe('the connect session', async () => {
       assert.equal((await browser.call('POST', '/session/consent', { language: 'xx' })).status, 400)
     })
 
-    it('goes sign_in, consent, connect, ended, and every answer is what the contract describes', async () => {
+    it('goes through sign_in, consent, connect and ended, and every answer matches the contract', async () => {
       const browser = await connect.begin()
       const seen = [browser.session.step]
       seen.push((await browser.signIn('steps@example.com')).step)
@@ -76,7 +76,7 @@ describe('the connect session', async () => {
       assert.deepEqual(seen, ['sign_in', 'consent', 'connect', 'ended'])
     })
 
-    it('what was connected is seen only in the session until the code is redeemed', async () => {
+    it('a new connection is visible only in the session until the code is redeemed', async () => {
       const first = await connect.begin()
       await first.enter('careful@example.com')
       const { access_token: token } = await first.redeem(await first.finish())
@@ -89,7 +89,7 @@ describe('the connect session', async () => {
       assert.equal((await listProviders(token)).length, 1)
     })
 
-    it('progress says what was found, and the largest assets by value', async () => {
+    it('progress shows what was found, and the largest assets by value', async () => {
       const browser = await connect.begin()
       await browser.enter('progress@example.com')
       await browser.add(await connect.mintKey('default'))
@@ -110,7 +110,7 @@ describe('the connect session', async () => {
       assert.deepEqual(proof, { grade: 'proved', proved_since: progress.history_from, difference: null })
     })
 
-    it('streams a line at once and one for each change, and ends with the session', async () => {
+    it('streams one line immediately and one for each change, and ends with the session', async () => {
       const browser = await connect.begin()
       await browser.enter('stream@example.com')
       const response = await fetch(`${connect.url}/connect/v1/session/events`, {
@@ -172,7 +172,7 @@ describe('the connect session', async () => {
       assert.equal((await browser.call('GET', '/session')).status, 401)
     })
 
-    it('a provider that refuses is 200 with added false, and nothing is stored', async () => {
+    it('a refusal by the provider is 200 with added false, and nothing is stored', async () => {
       const browser = await connect.begin()
       await browser.enter('refused@example.com')
       const { data, errors } = await browser.add(await connect.mintKey('can_trade'))
@@ -192,7 +192,7 @@ describe('the connect session', async () => {
     })
   })
 
-  describe('what is never redeemed is destroyed', () => {
+  describe('a session that is never redeemed is destroyed', () => {
     const prepared = async (email: string): Promise<TestBrowser> => {
       const browser = await connect.begin()
       await browser.enter(email)
@@ -211,7 +211,7 @@ describe('the connect session', async () => {
     }
     const nothing = [...tables, 'removed_transactions'].map(() => 0)
 
-    it('declined: at once, with access_denied for the application', async () => {
+    it('immediately when it is declined, with access_denied for the application', async () => {
       const browser = await prepared('declined@example.com')
       const userKey = await userOf(browser)
       const answer = await browser.call<{ redirect_to: string }>('POST', '/session/decline', {})
@@ -224,7 +224,7 @@ describe('the connect session', async () => {
       assert.equal(again.body.redirect_to, answer.body.redirect_to)
     })
 
-    it('declined while a page is on its way: what arrives later is not kept', async () => {
+    it('when it is declined while a page is being read: the page is not kept', async () => {
       const fault = { kind: 'latency_ms', latency_ms: 400 }
       await fetch(`${connect.url}/sandbox/providers/kraken/faults`, {
         method: 'POST',
@@ -245,7 +245,7 @@ describe('the connect session', async () => {
       assert.deepEqual(await countAll(userKey), nothing)
     })
 
-    it('expired: within a minute', async () => {
+    it('within a minute when it expires', async () => {
       const browser = await prepared('expired@example.com')
       const userKey = await userOf(browser)
       await connect.moveClock(1_801)
@@ -253,7 +253,7 @@ describe('the connect session', async () => {
       assert.deepEqual(await countAll(userKey), nothing)
     })
 
-    it('finished, but the code was never redeemed', async () => {
+    it('when it is finished but its code is never redeemed', async () => {
       const browser = await prepared('unredeemed@example.com')
       const userKey = await userOf(browser)
       await browser.finish()
@@ -282,7 +282,7 @@ describe('the connect session', async () => {
       assert.equal((await closed.call('GET', '/session')).status, 401, 'the old one is over')
     })
 
-    it('the same account connected anew replaces the one left behind', async () => {
+    it('the same account connected again replaces the one left behind', async () => {
       const key = await connect.mintKey('empty')
       const closed = await connect.begin()
       await closed.enter('again@example.com')
@@ -295,7 +295,7 @@ describe('the connect session', async () => {
     })
   })
 
-  describe('repair of a user who has consented', () => {
+  describe('repair by a user who has consented', () => {
     const termsOf = (userId: string): Promise<{ expires_at: string; granted_at: string; text: string }> =>
       connect.db.row("select expires_at, granted_at, consent->>'text' as text from grants where user_id = $1", [userId])
     async function connectOnce(email: string): Promise<{ connectionId: string; userId: string }> {
@@ -306,7 +306,7 @@ describe('the connect session', async () => {
       return { connectionId: data.connection_id ?? '', userId }
     }
 
-    it('asks for no consent again, and neither prolongs nor rewords the one in force', async () => {
+    it('does not ask for consent again, and neither extends nor changes the existing one', async () => {
       const { connectionId, userId } = await connectOnce('carried@example.com')
       const before = await termsOf(userId)
       await connect.moveClock(86_400)
@@ -317,7 +317,7 @@ describe('the connect session', async () => {
       assert.deepEqual(await termsOf(userId), before)
     })
 
-    it('asks when other scopes are wanted, and when the connection is not the user’s', async () => {
+    it('asks for consent when other scopes are requested, and when the connection is not the user’s', async () => {
       const { connectionId } = await connectOnce('asked@example.com')
       const wider = await connect.begin({ connection_id: connectionId, scope: 'assets:read' })
       assert.equal((await wider.signIn('asked@example.com')).step, 'consent')
@@ -350,7 +350,7 @@ describe('the connect session', async () => {
       return { browser, connectionId }
     }
 
-    it('with a key of the same account the id is kept and reading goes on', async () => {
+    it('with a key of the same account keeps the id and continues reading', async () => {
       const { browser, connectionId } = await broken('repair@example.com', 'account to repair')
       const key = await connect.mintKey('empty', 'account to repair')
       const { data, errors } = await browser.add(key, { connection_id: connectionId })
@@ -364,7 +364,15 @@ describe('the connect session', async () => {
       assert.equal(await countConnections(await userOf(browser)), 1)
     })
 
-    it('with another account it is account_mismatch, and nothing changes', async () => {
+    it('of a connection that belongs to another user is refused when the person has signed in, and the session says so', async () => {
+      const { connectionId } = await broken('owner@example.com', 'account of its owner')
+      const stranger = await connect.begin({ connection_id: connectionId })
+      assert.equal((await stranger.read()).repair_refused, false)
+      const session = await stranger.enter('stranger@example.com')
+      assert.deepEqual([session.connection_id, session.repair_refused], [null, true])
+    })
+
+    it('with another account is refused as account_mismatch, and nothing changes', async () => {
       const { browser, connectionId } = await broken('mismatch@example.com', 'account with a twin')
       const select = 'select status, sealed_credentials, key_lane from connections where id = $1'
       const before = await connect.db.row(select, [connectionId])
@@ -393,7 +401,7 @@ describe('the connect session', async () => {
         body: { query: text },
       })
 
-    it('shows a bad client_id or redirect_uri and redirects nowhere', async () => {
+    it('reports an invalid client_id or redirect_uri without a redirect', async () => {
       for (const bad of [
         { client_id: 'cli_nobody' },
         { client_id: '' },

@@ -1,4 +1,4 @@
-/** /connect/v1/session…: one run of the connect flow, step by step. Shapes over the connect module; no rule lives here. */
+/** /connect/v1/session…: one run of the connect flow, step by step. Only shapes; the rules are in the connect room. */
 import * as contract from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
@@ -80,7 +80,10 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
   )
 }
 
-/** As URLSearchParams reads it, which keeps repeated names apart; a NUL could be stored nowhere. */
+/**
+ * Parsed like URLSearchParams does, so that repeated names stay separate. A NUL is refused because PostgreSQL cannot
+ * store it.
+ */
 function parseConnectQuery(query: string): [string, string][] {
   if (!query.isWellFormed()) throw new Refusal('invalid_request', 'query must be well-formed text')
   const entries = [...new URLSearchParams(query)]

@@ -1,4 +1,4 @@
-/** Signing in by e-mail, by the rules of contract §4. */
+/** Signing in by email, by the rules of contract §4. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startConnect, until, type Problem, type TestBrowser } from './test-browser.ts'
@@ -7,7 +7,7 @@ function wrongFor(code: string): string {
   return code === '000000' ? '000001' : '000000'
 }
 
-describe('signing in by e-mail', async () => {
+describe('signing in by email', async () => {
   // Sandbox mode lifts this limit, so the test sets it.
   const connect = await startConnect({ settings: { ASSAY_LIMIT_SIGN_IN_CODES: '5' } })
   const ask = (browser: TestBrowser, email: string) => browser.call<Problem>('POST', '/session/email', { email })
@@ -28,7 +28,7 @@ describe('signing in by e-mail', async () => {
     assert.match(code, /^\d{6}$/)
   })
 
-  it('a known and an unknown address get the same answer, and only the code makes the user', async () => {
+  it('a known and an unknown address get the same answer, and the user is created only when the code is entered', async () => {
     const known = await connect.begin()
     await known.signIn('known@example.com')
     const answers = []
@@ -40,7 +40,7 @@ describe('signing in by e-mail', async () => {
     assert.equal(await connect.db.maybeRow(`select 1 from users where email = 'unknown@example.com'`), undefined)
   })
 
-  it('five tries, then the code is gone, also for the right one', async () => {
+  it('after five wrong tries the code is gone, even for the right one', async () => {
     const browser = await connect.begin()
     await ask(browser, 'tries@example.com')
     const code = await browser.readMail()
@@ -57,7 +57,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await enter(browser, code)).status, 400)
   })
 
-  it('five tries at once are five tries', async () => {
+  it('five simultaneous tries count as five', async () => {
     const browser = await connect.begin()
     await ask(browser, 'parallel@example.com')
     const code = await browser.readMail()
@@ -70,7 +70,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await enter(browser, code)).status, 400)
   })
 
-  it('ten minutes', async () => {
+  it('a code expires after ten minutes', async () => {
     const browser = await connect.begin()
     await ask(browser, 'late@example.com')
     const code = await browser.readMail()
@@ -79,7 +79,7 @@ describe('signing in by e-mail', async () => {
     assert.deepEqual([status, body.errors[0]?.fix], [400, 'Ask for a new code.'])
   })
 
-  it('only in the session that asked', async () => {
+  it('a code works only in the session that requested it', async () => {
     const browser = await connect.begin()
     await ask(browser, 'mine@example.com')
     const code = await browser.readMail()
@@ -92,7 +92,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await enter(browser, code)).status, 200)
   })
 
-  it('a new code ends the one before', async () => {
+  it('a new code replaces the previous one', async () => {
     const browser = await connect.begin()
     await ask(browser, 'twice@example.com')
     const first = await browser.readMail()
@@ -115,7 +115,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await enter(browser, `${code.slice(0, 3)} ${code.slice(3)}`)).status, 200)
   })
 
-  it('mail bombing: five codes an hour for an address, however it is written and from whichever session', async () => {
+  it('mail bombing: five codes an hour for an address, in any spelling and from any session', async () => {
     const spellings = [
       'bomb@example.com',
       'BOMB@example.com',
@@ -132,7 +132,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await ask(await connect.begin(), 'bomb@example.com')).status, 200)
   })
 
-  it('mail bombing: ten codes for a session, whomever they are for', async () => {
+  it('mail bombing: ten codes for a session, for any recipients', async () => {
     const browser = await connect.begin()
     const seen: number[] = []
     for (let person = 0; person < 11; person += 1) {
@@ -141,7 +141,7 @@ describe('signing in by e-mail', async () => {
     assert.deepEqual(seen, [...Array.from({ length: 10 }, () => 200), 429])
   })
 
-  it('twenty wrong tries a day for an address, over all sessions; then not even the right code', async () => {
+  it('after twenty wrong tries a day for an address, over all sessions, not even the right code is accepted', async () => {
     const email = 'guess@example.com'
     const waiting = await connect.begin()
     await ask(waiting, email)

@@ -51,7 +51,7 @@ export interface TestBrowser {
   redeem(redirect: URL): Promise<{ access_token: string; user_id: string; grant_id: string }>
 }
 
-/** To be called in an async `describe`. */
+/** Call it in an async `describe`. */
 export async function startConnect(options: TestServiceOptions = {}): Promise<TestConnect> {
   const service = await startTestService(ownedBySuite(), options)
   const call: TestConnect['call'] = async (method, path, { body, secret } = {}) => {

@@ -29,6 +29,7 @@ export function toWireSession(view: SessionView, { emailSignIn, sandbox }: Insta
     theme: session.theme,
     provider_id: session.providerId,
     connection_id: view.connectionId,
+    repair_refused: view.isRepairRefused,
     email_sign_in: emailSignIn,
     user: view.user,
     consented: session.consent !== null,

@@ -1,6 +1,6 @@
 /**
- * What an integrator needs besides the platform API, and what is in no OpenAPI document: the token endpoint and its
- * friends are defined by RFCs, the sandbox's endpoints exist in sandbox mode only, and webhooks are calls to the tenant.
+ * What an integrator needs besides the platform API, and what is in no OpenAPI document: RFCs define the token endpoint
+ * and its neighbours, the sandbox's endpoints exist in sandbox mode only, and webhooks are calls to the tenant.
  */
 import { escapeHtml as e, member, objectOf, textOf } from './html.ts'
 import type { Json, JsonObject } from '@assay/contract'
@@ -25,6 +25,8 @@ interface Form {
 
 const demo = { client_id: 'cli_demo', client_secret: 'sandbox-demo-secret' }
 const enterprise = { client_id: 'cli_enterprise', client_secret: 'sandbox-enterprise-secret' }
+
+export const besidesTitle = 'Tokens, sandbox and webhooks'
 
 export const besides: readonly Part[] = [
   {

@@ -14,7 +14,7 @@ const operation: OpenApiOperation = {
 }
 
 describe('the command of a call', () => {
-  it('has path and query with their values encoded, lists by commas', () => {
+  it('has path and query with encoded values, and lists separated by commas', () => {
     const parameters: OpenApiOperation['parameters'] = [
       { name: 'id', in: 'path', required: true, schema: {}, example: 'a/b' },
       { name: 'start_time', in: 'query', required: false, schema: {}, example: '2026-01-01T00:00:00+01:00' },
@@ -28,7 +28,7 @@ describe('the command of a call', () => {
     )
   })
 
-  it('has the body as one word of the shell, whatever is in it', () => {
+  it('has the body as one shell word, whatever it contains', () => {
     const requestBody = { content: { 'application/json': { example: { label: "Ann's $HOME" } } } }
     const sent = toCurl({ route: '/x', method: 'POST', operation: { ...operation, security: [], requestBody } }, '')
     assert.equal(
@@ -39,7 +39,7 @@ describe('the command of a call', () => {
     )
   })
 
-  it('names the method where curl would take another', () => {
+  it('names the method where curl would choose another', () => {
     assert.match(toCurl({ route: '/x', method: 'DELETE', operation }, ''), /^curl -X DELETE '\/x'/)
     assert.match(toCurl({ route: '/x', method: 'POST', operation }, ''), /^curl -X POST /)
   })

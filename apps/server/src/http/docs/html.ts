@@ -1,4 +1,4 @@
-/** What every page needs: text that cannot become markup, and a safe look into JSON. */
+/** What every page needs: text that cannot become markup, and safe access to JSON. */
 import type { Json, JsonObject } from '@assay/contract'
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** One call: what it takes, what it answers, what it refuses with, and how it is asked. */
+/** One call: its parameters, its answer, its refusals, and how to send it. */
 import type { JsonObject, OpenApi, OpenApiOperation } from '@assay/contract'
 import { requestOf, toCurl, type Listed } from './curl.ts'
 import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
@@ -42,8 +42,16 @@ function renderTry(listed: Listed): string {
   const about = e(operation.summary)
   return `<form class="try" data-method="${method}" data-access="${access}">
 <label>Request <input name="target" value="${e(target)}" aria-label="Request: ${about}" spellcheck="false"></label>
-${body === undefined ? '' : `<label>Body <textarea name="body" rows="4" aria-label="Body: ${about}" spellcheck="false">${e(JSON.stringify(body, null, 2))}</textarea></label>`}
+${body === undefined ? '' : `<label>Body ${bodyBox(JSON.stringify(body, null, 2), about)}</label>`}
 <button aria-label="Send: ${about}">Send</button> <output></output></form>`
+}
+
+/** As high as the example, so that all of it is seen; a long one scrolls. */
+const rowsMax = 24
+
+function bodyBox(json: string, about: string): string {
+  const rows = Math.min(rowsMax, json.split('\n').length)
+  return `<textarea name="body" rows="${rows}" aria-label="Body: ${about}" spellcheck="false">${e(json)}</textarea>`
 }
 
 function accessOf({ security }: OpenApiOperation): 'user' | 'tenant' | 'none' | undefined {

@@ -19,6 +19,9 @@ search.addEventListener('input', () => {
     list.hidden = isEmpty
     list.previousElementSibling.hidden = isEmpty
   }
+  // On a phone the calls are hidden until they are searched for.
+  document.querySelector('.contents').classList.toggle('searching', words.length > 0)
+  document.querySelector('#search-nothing').hidden = document.querySelector('.contents li:not([hidden])') !== null
 })
 
 // In sandbox mode these are published, and the same on every machine.
@@ -56,7 +59,7 @@ async function report(output, work) {
   } catch (error) {
     output.textContent = String(error)
   }
-  // An answer is long: it scrolls, also by keyboard.
+  // An answer is long: it scrolls, by keyboard too.
   output.tabIndex = 0
 }
 

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { JsonObject, OpenApi, Version } from '@assay/contract'
-import { besides, renderAccess, renderBesides } from './besides.ts'
+import { besides, besidesTitle, renderAccess, renderBesides } from './besides.ts'
 import type { Listed } from './curl.ts'
 import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
 import { renderOperation, type OperationOptions } from './operation.ts'
@@ -51,10 +51,11 @@ export function renderDocs(version: Version, document: OpenApi, { authUrl, canTr
 </header>
 <div class="columns">
 <nav class="contents" aria-label="Contents">
-<search hidden><label for="search">Find a call</label><input id="search" type="search"></search>
+<search hidden><label for="search">Find a call</label><input id="search" type="search">
+<p id="search-nothing" class="quiet" role="status" hidden>No call has these words.</p></search>
 ${parts.map((part) => renderContents(part.name, part.operations.map(toLink))).join('\n')}
 ${renderContents(
-  'Besides',
+  besidesTitle,
   besides.map(({ id, title }) => link(id, title)),
 )}
 ${renderContents('About every call', [link('access', 'Access'), link('refusals', 'Refusals')])}
@@ -70,7 +71,7 @@ ${renderContents(
 <code>Authorization: Bearer</code>. Refusals are problem documents (RFC 9457), schema <a href="#schema-ErrorResponse">ErrorResponse</a>.</p>
 ${canTry ? renderTokenButton() : ''}
 ${parts.map((part) => renderPart(part, { document, canTry })).join('\n')}
-${renderTitle('Besides')}
+${renderTitle(besidesTitle)}
 ${renderBesides({ authUrl, canTry })}
 ${renderTitle('About every call')}
 <section id="access"><h3 class="title">Access</h3>${renderAccess(components.securitySchemes)}</section>
@@ -95,7 +96,7 @@ function renderContents(title: string, links: readonly string[]): string {
 }
 
 function toPartId(title: string): string {
-  return `part-${e(title.toLowerCase().replaceAll(' ', '-'))}`
+  return `part-${e(title.toLowerCase().replaceAll(/\W+/g, '-'))}`
 }
 
 function renderTitle(title: string): string {

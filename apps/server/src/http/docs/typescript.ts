@@ -40,7 +40,13 @@ export const sdkCalls: Readonly<Record<string, string>> = {
 
 export function toTypeScript(listed: Listed, baseUrl: string): string {
   const { operationId } = listed.operation
-  return (Object.hasOwn(sdkCalls, operationId) ? sdkCalls[operationId] : undefined) ?? toFetch(listed, baseUrl)
+  const call = Object.hasOwn(sdkCalls, operationId) ? sdkCalls[operationId] : undefined
+  return call === undefined ? toFetch(listed, baseUrl) : toLines(call)
+}
+
+/** A loop gets its body on a line of its own: in one line it is wider than the page. */
+function toLines(call: string): string {
+  return call.replace(/^(for await \(.+\)) (console\.log\(.+\))$/, '$1 {\n  $2\n}')
 }
 
 function toFetch(listed: Listed, baseUrl: string): string {

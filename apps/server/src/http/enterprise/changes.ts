@@ -16,7 +16,7 @@ export function registerChanges(app: FastifyInstance, deps: FrontDoors): void {
     const errors = await recordAndFindIssues(
       deps,
       { caller, endpoint: listEnterpriseChanges },
-      // Of a user who left there is nothing to say.
+      // An access is not recorded for a user who has left.
       read.items.filter((item) => item.op !== 'remove_user').map((item) => ({ user_key: item.userKey })),
     )
     return {

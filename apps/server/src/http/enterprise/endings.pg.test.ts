@@ -1,4 +1,6 @@
-/** What a tenant sees while consents end: by revocation, by the clock, with their client, and at the tenant's own wish. */
+/**
+ * What a tenant sees while consents end: by revocation, by expiry, with their client, or because the tenant ends them.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -33,7 +35,7 @@ describe('while consents end', async () => {
   )
   await insertAssets(db, [['crypto:bitcoin', 'BTC']])
   const owners = new Map<string, Owner>()
-  /** The id of a removed transaction → whose it was. */
+  /** The id of a removed transaction → the user it belonged to. */
   const gone = new Map<string, string>()
 
   /** One connection, one position of 1 BTC, two transactions and one that is gone. */
@@ -75,9 +77,9 @@ describe('while consents end', async () => {
   interface Read {
     path: string
     body?: object
-    /** The users in the answer, or how many there are in a sum. */
+    /** The users in the answer or, for a sum, their number. */
     shown: (body: Body) => string[] | number
-    /** What a consent must cover; undefined: anything. */
+    /** What a consent must cover. Undefined means that any consent is enough. */
     scope?: string
   }
   const transactionReads = [
@@ -116,7 +118,7 @@ describe('while consents end', async () => {
   const ask = (token: string, path: string, body?: object) =>
     api.call<Body>(body === undefined ? 'GET' : 'POST', `/enterprise/v2${path}`, token, body)
 
-  it('no answer that was asked for after an end was acknowledged shows anything of that user', async () => {
+  it('no request made after an end was acknowledged returns anything of that user', async () => {
     const tenants = createTenants({ db })
     for (let n = 0; n < each; n += 1) {
       await db.execute(

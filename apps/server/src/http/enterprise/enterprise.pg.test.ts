@@ -25,7 +25,7 @@ interface Page {
   data: { id: string; user_id: string }[]
 }
 
-/** Of items that have both. */
+/** This is for items that have both. */
 const newestFirst = (a: unknown, b: unknown): number => {
   const [one, other] = [a, b].map((item) => {
     const { timestamp, id } = item as { timestamp: string; id: string }
@@ -59,7 +59,7 @@ describe('the enterprise API', async () => {
   }
 
   describe('200', () => {
-    it('transactions of all users are those of each user, with whose they are', async () => {
+    it('transactions of all users are those of each user, with the user’s id', async () => {
       const seen: string[] = []
       for (let next = '/enterprise/v2/transactions?limit=100'; next !== '';) {
         const page = await api.ask(listEnterpriseTransactions, next, token)
@@ -79,7 +79,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual(seen, own)
     })
 
-    it('pages without filters, which SQL writes, are those with a filter that excludes nothing', async () => {
+    it('pages without filters, which SQL writes, equal those with a filter that excludes nothing', async () => {
       const { db } = api.service
       const setStatus = (status: string): Promise<number> =>
         db.execute('update connections set status = $2 where user_id = $1', [ann.user_id, status])
@@ -101,7 +101,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual(plain, filtered)
     })
 
-    it('errors name connections only of users who let them be seen (providers:read), and reads are recorded', async () => {
+    it('errors name only connections of users who granted providers:read, and reads are recorded', async () => {
       const { db } = api.service
       const set = (scopes: readonly string[], status: string): Promise<unknown> =>
         db.transaction(async (tx) => {
@@ -148,7 +148,7 @@ describe('the enterprise API', async () => {
       await until(readNames, (names) => wanted.every((name) => names.includes(name)))
     })
 
-    it('a user’s transactions have pages of their own, whose cursors fit no other user', async () => {
+    it('the pages of one user’s transactions have cursors that work for no other user', async () => {
       const path = `${usersPath}/${ann.user_id}/transactions`
       const first = await api.ask(listUserTransactions, `${path}?limit=2&types=send`, token)
       assert.equal(first.data.length, 2)
@@ -192,7 +192,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual([later.data, later.page.next], [[], ''])
     })
 
-    it('changes are numbered within two seconds, although the tenant does not ask', async () => {
+    it('changes are numbered within two seconds, even if the tenant does not poll', async () => {
       await api.service.db.execute(
         'insert into user_notices (user_key, tenant_key) select user_key, tenant_key from users where id = $1',
         [ann.user_id],
@@ -201,7 +201,14 @@ describe('the enterprise API', async () => {
       await until(listWaiting, (waiting) => waiting.length === 0)
     })
 
-    it('updated_since also says what is gone', async () => {
+    it('updated_since: nothing has changed since a time in the far future, and everything since the year 1', async () => {
+      const since = (time: string) =>
+        api.ask(listEnterpriseTransactions, `/enterprise/v2/transactions?updated_since=${time}`, token)
+      assert.deepEqual((await since('9999-12-31T23:59:59.999Z')).data, [])
+      assert.ok((await since('0001-01-01T00:00:00Z')).data.length > 0)
+    })
+
+    it('updated_since also lists removed transactions', async () => {
       const path = '/enterprise/v2/transactions?updated_since=2020-01-01T00:00:00Z&limit=1'
       assert.deepEqual((await api.ask(listEnterpriseTransactions, path, token)).removed, [])
       const { db } = api.service
@@ -214,7 +221,7 @@ describe('the enterprise API', async () => {
       const first = '/enterprise/v2/transactions?types=output_only&updated_since=2020-01-01T00:00:00Z'
       const all = await api.ask(listEnterpriseTransactions, `${first}&limit=100`, token)
       assert.equal(all.removed?.length, 5)
-      // Each list has its own place: the longer one goes on when the other has ended.
+      // Each list has its own place: the longer one continues when the other has ended.
       const removed: unknown[] = []
       const data: unknown[] = []
       for (let next = `${first}&limit=2`; next !== '';) {
@@ -227,7 +234,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual([data, removed], [all.data, all.removed])
     })
 
-    it('users come in pages, with what their consents cover', async () => {
+    it('users are listed in pages, with what their consents cover', async () => {
       const first = await api.ask(listUsers, `${usersPath}?limit=2`, token)
       const second = await api.ask(listUsers, first.page.next, token)
       const users = [...first.data, ...second.data]
@@ -286,7 +293,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual([twice.status, twice.body.errors[0]?.parameter], [400, 'cursor'])
     })
 
-    it('a whole next value keeps its limit, a bare cursor has the default', async () => {
+    it('a whole next value keeps its limit; a bare cursor has the default limit', async () => {
       const path = `${usersPath}/search`
       const { page } = await api.ask(searchUsers, path, token, { limit: 1 })
       const cursor = new URLSearchParams(page.next.split('?')[1]).get('cursor')
@@ -295,7 +302,7 @@ describe('the enterprise API', async () => {
       assert.deepEqual([await lengthOf({ cursor: page.next }), await lengthOf({ cursor })], [1, 2])
     })
 
-    it('a user’s assets are those the user’s own application reads', async () => {
+    it('a user’s assets equal those that the user’s own application reads', async () => {
       const path = `${usersPath}/${ann.user_id}/assets?limit=100`
       const { data } = await api.ask(listUserAssets, path, token)
       const own = await api.call<{ data: unknown }>('GET', '/accounts/v2/assets?limit=100', ann.access_token)
@@ -341,7 +348,7 @@ describe('the enterprise API', async () => {
     assert.equal(problem.detail, 'limit must be a whole number from 1 to 100')
   })
 
-  it('401, 403: no token, a user’s token, and reading rights alone do not do', async () => {
+  it('401, 403: no token, a user’s token, or read rights alone are not enough', async () => {
     assert.equal((await api.call('GET', usersPath)).status, 401)
     assert.equal((await api.call('GET', usersPath, ann.access_token)).status, 403)
     assert.equal((await api.call('GET', '/accounts/v2/assets', token)).status, 403)
@@ -349,7 +356,7 @@ describe('the enterprise API', async () => {
     assert.equal((await api.call('DELETE', `${usersPath}/${bob.user_id}`, reader)).status, 403)
   })
 
-  it('404: users that do not exist, or whose consent does not cover what is asked', async () => {
+  it('404: users that do not exist, or whose consent does not cover the request', async () => {
     for (const path of [
       `${usersPath}/usr_nobody`,
       `${usersPath}/usr_nobody/assets`,
@@ -360,7 +367,7 @@ describe('the enterprise API', async () => {
     }
   })
 
-  it('DELETE ends the consents: the application’s tokens fail at once and the tenant sees the user no more', async () => {
+  it('DELETE ends the consents: the application’s tokens fail at once and the tenant no longer sees the user', async () => {
     const path = `${usersPath}/${ann.user_id}`
     const { cursor } = await readToEnd('/enterprise/v2/changes?limit=100')
     const { data } = await api.ask(endUser, path, token)

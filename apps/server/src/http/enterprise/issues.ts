@@ -32,5 +32,5 @@ export function recordRead(
   { caller, endpoint }: TenantRead,
   userKeys: readonly string[],
 ): void {
-  for (const userKey of new Set(userKeys)) onTenantRead(caller.clientId, userKey, endpoint.id)
+  onTenantRead(caller.clientId, new Set(userKeys), endpoint.id)
 }

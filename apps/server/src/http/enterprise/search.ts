@@ -16,7 +16,7 @@ import { toUser } from './users.ts'
 type Query = QueryOf<typeof searchUsers>
 type Body = NonNullable<BodyOf<typeof searchUsers>>
 
-/** As a cursor keeps them. */
+/** The names that were searched for, in the form that a cursor holds. */
 interface Names {
   external_user_ids?: readonly string[]
   emails?: readonly string[]
@@ -54,7 +54,7 @@ function toAsked(query: Query, body: Body): PageQuery {
   }
   return {
     filters: {
-      // As they are kept: the tenant's own ids to the letter, e-mail in the form of `parseEmail`.
+      // In their stored form: the tenant's own ids unchanged, email addresses as `parseEmail` writes them.
       ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
       ...(body.emails && {
         emails: body.emails.map((email) => email.trim().normalize('NFKC').toLowerCase()).toSorted(),

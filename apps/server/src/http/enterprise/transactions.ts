@@ -25,7 +25,9 @@ interface Shown {
   /** Undefined when they were not asked for. */
   removed: readonly RemovedRow[] | undefined
   end: readonly string[] | undefined
-  /** Of a page that one statement read: whose rows it shows. The others were recorded when they were read. */
+  /**
+   * The users whose rows a page shows, if one statement read it. Other pages record their users while they are read.
+   */
   userKeys?: readonly string[]
 }
 
@@ -56,7 +58,7 @@ export function registerTransactions(app: FastifyInstance, deps: FrontDoors): vo
   })
 }
 
-/** Of a caller without the scope, who gets a 403. */
+/** For a caller without the scope, who gets a 403. */
 const nothing: Shown = { items: '', issues: [], removed: undefined, end: undefined }
 
 function toPage({ items, issues, removed }: Shown, next: string): string {
@@ -120,7 +122,7 @@ async function listRows(
 }
 
 /**
- * A page that begins at its start has no position; one list that has ended while the other goes on has an empty place.
+ * A page that begins at its start has no position; a list that has ended while the other continues has an empty place.
  */
 type Place = { time: string; id: string } | 'end' | undefined
 

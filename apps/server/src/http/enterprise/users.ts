@@ -46,7 +46,7 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
   })
 }
 
-/** Without the key, which is ours. */
+/** Leaves out the key, which is internal. */
 export function toUser(row: UserRow): Omit<UserRow, 'user_key'> {
   const { user_id, external_user_id, email, granted_at, grant_expires_at, scopes, connection_count } = row
   return { user_id, external_user_id, email, granted_at, grant_expires_at, scopes, connection_count }

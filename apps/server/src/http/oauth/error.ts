@@ -1,6 +1,6 @@
 /**
- * From a thrown error to the JSON of RFC 6749 §5.2. The OAuth endpoints answer every failure so, also those for which the
- * rest of the API sends problem documents: OAuth clients look for `error`.
+ * Turns a thrown error into the JSON of RFC 6749 §5.2. The OAuth endpoints answer every failure like this, including
+ * those for which the rest of the API sends problem documents: OAuth clients look for `error`.
  */
 import type { Refusal, RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -22,7 +22,9 @@ const statusOf: Readonly<Record<OAuthErrorCode, number>> = {
   temporarily_unavailable: 503,
 }
 
-/** What the HTTP layer refuses, in OAuth's words; a status of its own where it says more than the code's. */
+/**
+ * The OAuth code for each refusal of the HTTP layer, with its own status where that is more precise than the code's.
+ */
 const oauthOf: Readonly<Record<RefusalCode, { code: OAuthErrorCode; status?: number }>> = {
   invalid_request: { code: 'invalid_request' },
   invalid_token: { code: 'invalid_request' },

@@ -1,7 +1,7 @@
 /**
  * The authorization server on the wire: /oauth/token (RFC 6749 §3.2), /oauth/revoke (RFC 7009), /oauth/introspect
- * (RFC 7662), its metadata (RFC 8414) and the keys of its claims (RFC 7517). A group of its own: other bodies, other errors and, because the short-term
- * flow runs in browsers, CORS for each path.
+ * (RFC 7662), its metadata (RFC 8414) and the keys of its claims (RFC 7517). These routes are a separate group, because
+ * they have other bodies, other errors and, since the short-term flow runs in browsers, CORS for each path.
  */
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -38,7 +38,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
   const { oauth, claims, limits, log } = deps
   await app.register(async (scope) => {
     acceptFormsOnly(scope)
-    // These paths answer preflights themselves; the server's policy is one for a whole group.
+    // These paths answer preflights themselves, because the server's policy applies to a whole group.
     scope.addHook('onRoute', (route) => {
       route.config = { ...route.config, corsPolicy: 'none' }
     })
@@ -63,7 +63,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
     addRoute(scope, {
       ...form,
       url: '/oauth/introspect',
-      // It asks for the client's secret, which no page has.
+      // It requires the client's secret, which a page in a browser does not have.
       anyOrigin: false,
       handle: limited(limits, (request) => oauth.introspect(request)),
     })
@@ -97,7 +97,7 @@ function addRoute(scope: FastifyInstance, { url, method, anyOrigin, headers, han
     }
     if (methods.includes(request.method)) return undefined
     void reply.header('Allow', allow)
-    // Here and not in a handler: the body of another method is not to be parsed.
+    // Checked here and not in a handler, so that the body of another method is not parsed.
     if (request.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `this path takes ${allow}`)
     if (anyOrigin) void reply.headers(toPreflight(methods))
     return reply.code(204).send()

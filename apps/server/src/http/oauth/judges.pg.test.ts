@@ -59,7 +59,7 @@ describe('the authorization server, judged', async () => {
       return oauth4webapi.processAuthorizationCodeResponse(server, client, response)
     }
 
-    it('short-term: the verifier alone, no refresh token', async () => {
+    it('short-term with the verifier alone gives no refresh token', async () => {
       const answer = await redeem(oauth4webapi.None())
       assert.equal(answer.expires_in, 900)
       assert.equal(answer.refresh_token, undefined)
@@ -111,9 +111,9 @@ describe('the authorization server, judged', async () => {
       assert.equal(answer.scope, 'enterprise:read')
     })
 
-    it('a wrong secret is an error it understands (RFC 6749 §5.2)', async () => {
+    it('a wrong secret gives an error that the library understands (RFC 6749 §5.2)', async () => {
       await assert.rejects(redeem(oauth4webapi.ClientSecretBasic('wrong')), (error: unknown) => {
-        // It reads WWW-Authenticate first, as RFC 9110 §11.6.1 has it.
+        // It reads WWW-Authenticate first, as RFC 9110 §11.6.1 requires.
         return error instanceof oauth4webapi.WWWAuthenticateChallengeError && error.cause[0]?.scheme === 'basic'
       })
     })

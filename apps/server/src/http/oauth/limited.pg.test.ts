@@ -1,4 +1,6 @@
-/** Limits of /oauth/* (contract §10): what failed counts, a client with its secret is always heard, guessing is slow. */
+/**
+ * Limits of /oauth/* (contract §10): failures count, a client with its secret is always answered, and guessing is slow.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createLimits } from '../../limits/index.ts'
@@ -25,7 +27,7 @@ describe('limits of the OAuth endpoints', async () => {
     redirect_uri: redirectUri,
   }
 
-  it('failures are counted for the address; then it is 429, as OAuth clients read it', async () => {
+  it('failures are counted for the address, which then gets a 429 that OAuth clients understand', async () => {
     nextMinute()
     const seen: number[] = []
     for (let request = 0; request < 5; request += 1) {
@@ -38,7 +40,7 @@ describe('limits of the OAuth endpoints', async () => {
     assert.equal(refused.headers.get('ratelimit-policy'), '"failures";q=3;w=60')
   })
 
-  it('a client that brings its secret is heard from an address full of failures', async () => {
+  it('a client with its secret is answered even from an address with too many failures', async () => {
     nextMinute()
     for (let request = 0; request < 4; request += 1) await token({ ...noCode, client_id: demo.client_id })
     const heard = await token(ofTenant)
@@ -55,7 +57,7 @@ describe('limits of the OAuth endpoints', async () => {
     assert.deepEqual(seen, [200, 200, 200, 200, 429])
   })
 
-  it('requests that fail before the secret is checked use up no client’s limit, and are not remembered by its name', async () => {
+  it('requests that fail before the secret is checked use up no client’s limit, and nothing is remembered under its name', async () => {
     nextMinute()
     const guessed = { client_id: enterprise.client_id, client_secret: 'wrong' }
     for (const broken of [{ grant_type: 'invented' }, {}]) {
@@ -80,7 +82,7 @@ describe('limits of the OAuth endpoints', async () => {
     assert.equal(seen.at(-1), 429)
   })
 
-  it('the keys of claims are read from the database, so an address asks for them as often as for any open call', async () => {
+  it('the keys of claims are read from the database, so they have the limit of any public call', async () => {
     nextMinute()
     for (let request = 0; request < settings.perAddress; request += 1) limits.countAddress('127.0.0.1')
     const refused = await fetch(`${server.url}/.well-known/jwks.json`)
@@ -99,7 +101,7 @@ describe('limits of the OAuth endpoints', async () => {
     }
   })
 
-  it('wrong secrets are slowed, also the right one among them, and for that client alone', async () => {
+  it('wrong secrets are slowed down, as is a right one among them, but only for that client', async () => {
     nextMinute()
     const wrong = { ...ofTenant, client_secret: 'wrong' }
     delays.length = 0

@@ -1,6 +1,6 @@
 /**
- * Limits of the OAuth endpoints (contract §10). What counts is what failed: an application that refreshes thousands of
- * tokens from one address is not held up, and a caller who guesses soon is. A client that brings its secret is always
+ * Limits of the OAuth endpoints (contract §10). Only failures count: an application that refreshes thousands of tokens
+ * from one address is not slowed down, but a caller who guesses soon is. A client that brings its secret is always
  * heard, even from an address full of failures: otherwise another caller behind the same proxy could lock it out.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,14 +20,14 @@ export function limited(limits: AskedLimits, answer: (request: OauthRequest) => 
       claim = findClaim(parsed)
       if (claim?.secretSent === true) {
         await apply(reply, oauth.lookAtClient(claim.clientId))
-        // Held back before the secret is looked at, or the time would tell a right one from a wrong one.
+        // The delay comes before the secret is checked. Otherwise the time would reveal whether the secret was right.
         const delayMs = await oauth.delayMs(claim.clientId, address)
         if (delayMs > 0) await wait(delayMs)
       } else {
         await apply(reply, oauth.lookAtAddress(address))
       }
       const result = await answer(parsed)
-      // Told and not refused: what was issued must reach the client.
+      // Reported and not refused: what was issued must reach the client.
       if (claim?.secretSent === true) tell(reply, await oauth.countClient(claim.clientId))
       return result
     } catch (error) {

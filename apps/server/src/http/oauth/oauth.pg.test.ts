@@ -20,7 +20,7 @@ describe('the OAuth endpoints on the wire', async () => {
   }
 
   describe('200', () => {
-    it('is never stored (RFC 6749 §5.1) and may be read by any page', async () => {
+    it('is never stored (RFC 6749 §5.1), and pages of any origin may read it', async () => {
       const { code, verifier } = await authorize()
       const response = await post('/oauth/token', { ...byCode, code, code_verifier: verifier, client_id: 'cli_demo' })
       assert.equal(response.status, 200)
@@ -93,14 +93,14 @@ describe('the OAuth endpoints on the wire', async () => {
       }
     })
 
-    it('for parameters in the URL: they are not looked at', async () => {
+    it('for parameters in the URL, which are ignored', async () => {
       const query = new URLSearchParams({ grant_type: 'client_credentials', ...demo }).toString()
       assert.deepEqual(await errorOf(await post(`/oauth/token?${query}`, '')), [400, 'invalid_request'])
     })
   })
 
   describe('401 invalid_client', () => {
-    it('says Basic, and may be read by pages too', async () => {
+    it('names Basic, and pages may read it too', async () => {
       for (const path of paths) {
         const response = await post(path, { grant_type: 'refresh_token', token: 'x', ...demo, client_secret: 'wrong' })
         assert.match(response.headers.get('www-authenticate') ?? '', /^Basic realm=/)
@@ -109,7 +109,7 @@ describe('the OAuth endpoints on the wire', async () => {
       }
     })
 
-    it('for text in client_id that no database would take', async () => {
+    it('for text in client_id that a database cannot store', async () => {
       for (const client_id of ['\0', 'cli_\ud83d', "cli_'; --", 'x'.repeat(10_000)]) {
         const response = await post('/oauth/token', { grant_type: 'client_credentials', client_id, client_secret: 'x' })
         assert.deepEqual(await errorOf(response), [401, 'invalid_client'])
@@ -135,7 +135,7 @@ describe('the OAuth endpoints on the wire', async () => {
       assert.equal(metadata.headers.get('allow'), 'GET, HEAD, OPTIONS')
     })
 
-    it('never for a preflight; introspection is for no page', async () => {
+    it('never for a preflight; introspection is not available to pages', async () => {
       const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
       for (const path of ['/oauth/token', '/oauth/revoke']) {
         const response = await fetch(`${url}${path}`, { method: 'OPTIONS', headers })
@@ -191,7 +191,8 @@ describe('the OAuth endpoints on the wire', async () => {
             fetch(`${at % 2 === 0 ? url : secondUrl}${path}`, { method: 'POST', headers, body: form }),
           ),
         )
-      // Opens every connection of both pools: with one each, the first redemption would be over before the next begins.
+      // This opens every connection of both pools: with one each, the first redemption would end before the next
+      // begins.
       await sendHundred('/oauth/introspect', new URLSearchParams({ token: 'x', ...demo }).toString())
       const responses = await sendHundred('/oauth/token', body)
       const won = responses.filter(({ status }) => status === 200)
@@ -207,7 +208,7 @@ describe('the OAuth endpoints on the wire', async () => {
   })
 
   describe('the log', () => {
-    it('has no code, verifier, token or secret in it', async () => {
+    it('contains no code, verifier, token or secret', async () => {
       const { code, verifier } = await authorize()
       const { refresh_token, access_token } = await signIn()
       await post('/oauth/token', { ...byCode, code, code_verifier: verifier, client_id: 'cli_demo' })

@@ -1,4 +1,4 @@
-/** The authorization server behind the real HTTP server, on free ports: one node or two over one database. */
+/** Starts the authorization server behind the real HTTP server: two nodes on free ports, over one database. */
 import type { Limits } from '../../limits/index.ts'
 import { noLimits } from '../../limits/test-limits.ts'
 import type { Oauth } from '../../oauth/index.ts'
@@ -18,7 +18,7 @@ export interface TestAuthServer extends TestOauth {
 export async function startAuthServer(limits: Limits = noLimits): Promise<TestAuthServer> {
   const owner = ownedBySuite()
   const [first, second] = await Promise.all([startNode(owner, limits), startNode(owner, limits)])
-  // The issuer's name has the port in it, so the server comes first.
+  // The issuer contains the port, so the servers start first.
   const fixture = await openOauth(owner, first.url)
   first.serve(fixture.oauth)
   second.serve(await fixture.secondNode())

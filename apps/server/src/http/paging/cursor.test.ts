@@ -15,7 +15,7 @@ const filters = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.array(fc.str
 const position = fc.array(fc.string())
 
 describe('cursors', () => {
-  it('come back as they were written, for any filters and position', () => {
+  it('decode to what was encoded, for any filters and position', () => {
     fc.assert(
       fc.property(filters, position, (someFilters, somePosition) => {
         const found = cursors.find(walk.list, cursors.write(walk, someFilters, somePosition))
@@ -25,7 +25,7 @@ describe('cursors', () => {
     )
   })
 
-  it('come back as they were written when they hold a hundred ids, and are not longer than these', () => {
+  it('decode to what was encoded when they hold a hundred ids, and are not longer than the ids', () => {
     const ids = Array.from({ length: 100 }, (_, index) => `con_${String(index * 7_919).padStart(26, '0')}`)
     const text = cursors.write(walk, { connection_ids: ids }, ['x'])
     const found = cursors.find(walk.list, text)
@@ -62,11 +62,11 @@ describe('cursors', () => {
     assert.equal(cursors.find(walk.list, `${cursor}AAAA`), undefined)
   })
 
-  it('are refused for any text that is not ours', () => {
+  it('are refused when the text is not one of ours', () => {
     fc.assert(fc.property(fc.string(), (text) => assert.equal(cursors.find(walk.list, text), undefined)))
   })
 
-  it('work for the list they were given for, and no other', () => {
+  it('work only for the list that they were issued for', () => {
     const cursor = cursors.write(walk, {}, ['x'])
     assert.ok(cursors.find(walk.list, cursor))
     for (const other of ['listAssets', 'listTransactionsann', '']) assert.equal(cursors.find(other, cursor), undefined)
@@ -83,15 +83,15 @@ describe('cursors', () => {
     assert.equal(cursors.find(walk.list, mixed.toString('base64url')), undefined)
   })
 
-  it('are checked before they are unpacked: what is not signed is never inflated', () => {
-    // A deflated text of a megabyte, behind the mark of packed cursors.
+  it('are checked before they are unpacked, so unsigned text is never inflated', () => {
+    // This is a deflated megabyte of text behind the mark of packed cursors.
     const bomb = Buffer.concat([Buffer.alloc(30), Buffer.of(0), deflateRawSync(Buffer.alloc(1_000_000, 'x'))])
     assert.equal(cursors.find(walk.list, bomb.toString('base64url')), undefined)
     const long = cursors.write(walk, { search: 'x'.repeat(100_000) }, [])
     assert.throws(() => cursors.find(walk.list, long), RangeError)
   })
 
-  it('outlive a rotation while the old key is still in the ring', () => {
+  it('survive a rotation while the old key is still in the ring', () => {
     const before = createCursors([oldKey]).write(walk, {}, ['x'])
     assert.ok(cursors.find(walk.list, before))
     assert.equal(createCursors([newKey]).find(walk.list, before), undefined)
@@ -100,12 +100,12 @@ describe('cursors', () => {
 })
 
 describe('the HMAC of a cursor', () => {
-  it('RFC 2104: the code of any text under any key is the one of Node’s own HMAC', () => {
+  it('RFC 2104: for any text and key, equals the result of Node’s own HMAC', () => {
     const key = fc.uint8Array({ maxLength: 64 })
     fc.assert(
       fc.property(key, fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), (secret, texts) => {
         const mac = createMac(secret)
-        // One after the other: a code must not depend on the one before.
+        // The codes are computed one after another, because none may depend on the one before.
         for (const text of texts) assert.equal(mac(text), createHmac('sha256', secret).update(text).digest('base64url'))
       }),
     )

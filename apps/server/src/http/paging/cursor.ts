@@ -15,7 +15,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 type FilterValue = string | number | boolean | readonly string[]
 export type Filters = Readonly<Record<string, FilterValue>>
 
-/** What the list needs to go on from here, such as the timestamp and id of the last row. */
+/** What the list needs to continue from here, such as the timestamp and id of the last row. */
 export type Position = readonly string[]
 
 interface Walk {
@@ -45,13 +45,13 @@ export interface Cursors {
 /** In characters of base64url: 18 and 12 bytes. */
 const signatureLength = 24
 const digestLength = 16
-// Below it there is little to gain, and a page of few filters should cost nothing more.
+// Deflating shorter texts gains little, and a page with few filters should not pay for it.
 const packAboveBytes = 512
 const packedMark = 0
-/** No filters are as long (pages.ts); a signed text that unpacks to more is not one of ours. */
+/** No filters are that long (pages.ts), so a signed text that unpacks to more is not ours. */
 const unpackedBytesMax = 64 * 1024
 
-/** From any text that names user and client. */
+/** Makes a subject of any text that names user and client. */
 export function toSubject(text: string): Subject {
   return { digest: hash('sha256', text, 'base64url').slice(0, digestLength) }
 }

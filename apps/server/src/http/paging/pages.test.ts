@@ -51,7 +51,7 @@ describe('the first page', () => {
     )
   })
 
-  it('v1 assets without a limit are all of them, and announce nothing when none is left', () => {
+  it('v1 assets without a limit have no page size, and a Link only when more rows follow', () => {
     const list: PagedEndpoint = { endpoint: listAssetsV1, paging: listAssetsV1.paging, filters: listAssetsV1.query }
     const page = read('', { list })
     assert.equal(page.limit, null)
@@ -83,12 +83,12 @@ describe('the next page is fetched', () => {
 
   it('with the default limit beside a bare cursor', () => assert.equal(read(`cursor=${bare}`).limit, 30))
 
-  it('with another limit, which is not a filter', () => {
+  it('with a different limit, because limit is not a filter', () => {
     assert.equal(read(`cursor=${bare}&limit=100`).limit, 100)
     assert.equal(read(`cursor=${encodeURIComponent(next)}&limit=100`).limit, 100)
   })
 
-  it('with the same filter in other words', () => {
+  it('with the same filter written differently', () => {
     assert.deepEqual(read(`cursor=${bare}&start_time=2026-01-01T00:00:00Z&asset_symbols=ETH,BTC,ETH`).position, place)
   })
 })
@@ -119,7 +119,7 @@ describe('400', () => {
     assert.equal(refusalOf(`cursor=${encodeURIComponent(changed)}`).items[0]?.parameter, 'asset_symbols')
   })
 
-  it('an altered cursor says so', () => {
+  it('an altered cursor is refused as such', () => {
     const altered = bare.startsWith('A') ? `B${bare.slice(1)}` : `A${bare.slice(1)}`
     for (const cursor of [altered, 'nonsense', `${bare}%20`]) {
       assert.match(
@@ -129,13 +129,13 @@ describe('400', () => {
     }
   })
 
-  it('a cursor of another user, or of another list, says so', () => {
+  it('a cursor of another user, or of another list, is refused as such', () => {
     assert.match(refusalOf(`cursor=${bare}`, { subject: 'bob' }).message, /altered, or is of another/)
     const list: PagedEndpoint = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
     assert.match(refusalOf(`cursor=${bare}`, { list }).message, /altered, or is of another/)
   })
 
-  it('a next value of another path, without a cursor, broken, or in itself', () => {
+  it('a next value of another path, without a cursor, malformed, or nested in itself', () => {
     const nested = `/accounts/v2/transactions?cursor=${encodeURIComponent(next)}`
     for (const value of [
       '/accounts/v2/assets?cursor=x',
@@ -152,14 +152,14 @@ describe('400', () => {
     assert.equal(refusalOf(`cursor=${bare}&next_uri=${bare}`).items[0]?.parameter, 'next_uri')
   })
 
-  it('filters so long that next would not fit in a URL', () => {
+  it('filters that are too long for next to fit in a URL', () => {
     const { message, items } = refusalOf(`asset_symbols=BTC&connection_ids=${hundredOf(80)}`)
     assert.match(message, /^connection_ids is too long: all filters have at most 4000 characters together$/)
     assert.equal(items[0]?.parameter, 'connection_ids')
   })
 })
 
-/** Values of this length, as random as ids are. */
+/** Returns values of this length that are as random as ids. */
 function hundredOf(length: number): string {
   const ids = Array.from({ length: 100 }, (_, index) =>
     createHash('sha512').update(String(index)).digest('base64url').toLowerCase().padEnd(length, 'x').slice(0, length),
@@ -167,7 +167,7 @@ function hundredOf(length: number): string {
   return ids.toSorted().join(',')
 }
 
-it('a hundred ids are a filter whose next fits into 8 KiB, also whole and encoded once more', () => {
+it('a filter of a hundred ids has a next that fits into 8 KiB, even whole and encoded twice', () => {
   const ids = hundredOf(30)
   const next = read(`connection_ids=${ids}`).next(['2026-03-02T10:11:12.345Z', 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'])
   const whole = encodeURIComponent(next)

@@ -47,7 +47,7 @@ export interface PagedEndpoint {
 
 /**
  * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that stays
- * below the 8 KiB for which common proxies have room, also when it is sent whole and so encoded once more.
+ * below the 8 KiB for which common proxies have room, even when it is sent whole and so encoded once more.
  */
 const filtersLengthMax = 4_000
 /** The cursor, which holds them, must still fit into a body beside them. */
@@ -115,7 +115,7 @@ function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: 
 }
 
 function refuseCursor(parameter: string): Refusal {
-  const rule = 'was altered, or is of another list, user or application; take it from page.next'
+  const rule = 'was altered, or is of another list, user or application; take it from the page before'
   return refuse([wrongParameter(parameter, rule)])
 }
 
@@ -151,7 +151,7 @@ export function linkHeaders(next: string): Readonly<Record<string, string>> {
   return next === '' ? {} : { Link: `<${next}>; rel="next"` }
 }
 
-/** What a request says of its page. */
+/** The parameters of a request that are about its page. */
 export interface PageQuery {
   filters: Filters
   limit: number | undefined
@@ -172,7 +172,7 @@ function split(list: PagedEndpoint, query: Query): PageQuery {
 interface Place {
   parameter: string
   cursor: string
-  /** What stood beside the cursor in a whole `next` value. */
+  /** The parameters beside the cursor in a whole `next` value. */
   inside: PageQuery | undefined
 }
 
@@ -225,7 +225,9 @@ function checkLength(filters: Filters, lengthMax: number): void {
   ])
 }
 
-/** As a query carries it. Values are canonical (lists sorted, times in UTC), so equal texts are equal filters. */
+/**
+ * The form that a query carries. Values are canonical (lists sorted, times in UTC), so equal texts are equal filters.
+ */
 function toText(value: Filters[string]): string {
   return typeof value === 'object' ? value.join(',') : String(value)
 }

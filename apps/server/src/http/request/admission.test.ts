@@ -18,7 +18,7 @@ const ann = { authorization: 'Bearer ann' }
 const rows = '/accounts/v2/rows'
 
 describe('admission', () => {
-  it('every answer says the policy and what is left of it', async (t) => {
+  it('every answer states the policy and what remains of it', async (t) => {
     const server = await start(t)
     const first = await server.get(rows, ann)
     assert.equal(first.headers.get('ratelimit-policy'), '"token";q=3;w=60')
@@ -28,7 +28,7 @@ describe('admission', () => {
     assert.equal(second.headers.get('ratelimit'), '"token";r=1;t=48')
   })
 
-  it('over the limit it is a 429 with Retry-After, for that token alone, until the window ends', async (t) => {
+  it('a token over its limit gets a 429 with Retry-After until the window ends; other tokens do not', async (t) => {
     const server = await start(t)
     for (let request = 0; request < 3; request += 1) assert.equal((await server.get(rows, ann)).status, 200)
     const refused = await server.get(rows, ann)
@@ -42,7 +42,7 @@ describe('admission', () => {
     assert.equal((await server.get(rows, ann)).status, 200)
   })
 
-  it('calls without a token, or with a wrong one, are counted by address; valid tokens there are not held up', async (t) => {
+  it('calls without a token, or with a wrong one, are counted by address; valid tokens there are not delayed', async (t) => {
     const server = await start(t)
     assert.equal((await server.get('/accounts/v2/open', {})).status, 200)
     assert.equal((await server.get(rows, { authorization: 'Bearer wrong' })).status, 401)
@@ -61,7 +61,7 @@ describe('admission', () => {
     assert.deepEqual(seen, [200, 200, 200, 429])
   })
 
-  it('on a public path a valid token is counted as that token, a wrong one by address and never a 401', async (t) => {
+  it('on a public path a valid token is counted as that token; a wrong one is counted by address and never gets a 401', async (t) => {
     const server = await start(t)
     const open = '/accounts/v2/open'
     for (let request = 0; request < 3; request += 1) {

@@ -1,6 +1,7 @@
 /**
- * Where limits meet requests: who may come in, how often, and what the answer says about it. A request is known by its
- * token if that is valid, otherwise by its address. (draft-ietf-httpapi-ratelimit-headers-10 for the fields.)
+ * Applies limits to requests: which callers are admitted, how often, and what the answer says about it. A request
+ * counts against its token if that is valid, otherwise against its address. (draft-ietf-httpapi-ratelimit-headers-10
+ * for the fields.)
  */
 import { hash } from 'node:crypto'
 import { Refusal } from '@assay/core'
@@ -13,17 +14,20 @@ type Headers = Pick<FastifyReply, 'header'>
 /** Runs `authenticate`, counts the request, and passes its result on; refuses with rate_limited when over the limit. */
 export type Admit = <T>(request: FastifyRequest, reply: Headers, authenticate: () => Promise<T>) => Promise<T>
 
-/** A promise where another process counts. */
+/** It is a promise when another process counts. */
 type Admitted = Promise<void> | undefined
 
-/** For a request whose token is checked by the statement that reads: the limit is asked before, and counted after. */
+/**
+ * `admit` is for a request whose token is checked first. The others are for a request whose token is checked by the
+ * statement that reads: the limit is looked up before that statement, and the request is counted after it.
+ */
 export interface Admission {
   admit: Admit
   /** Whether one more request with this token would be admitted. Counts nothing. */
   hasRoom(tokenHash: Buffer): boolean | Promise<boolean>
   /** The token was valid. */
   admitToken(reply: Headers, tokenHash: Buffer): Admitted
-  /** The token was not valid: its sender is known by address. */
+  /** The token was not valid, so the request counts against its sender's address. */
   admitAddress(request: FastifyRequest, reply: Headers): Admitted
 }
 
@@ -37,7 +41,7 @@ export function createAdmission(limits: AskedLimits): Admission {
       try {
         caller = await authenticate()
       } catch (error) {
-        // A wrong token is as good as none.
+        // A request with an invalid token counts like a request without one.
         if (error instanceof Refusal && error.code === 'invalid_token') await admitAddress(request, reply)
         throw error
       }
@@ -61,7 +65,10 @@ export function tell(reply: Headers, verdict: LimitVerdict): void {
   void reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
 }
 
-/** Tells, and refuses when it is too much. At once where this process counts: a promise would cost every request. */
+/**
+ * Reports the limit, and refuses when it is exceeded. Returns without a promise where this process counts, because a
+ * promise would cost every request.
+ */
 export function apply(reply: Headers, verdict: LimitVerdict | Promise<LimitVerdict>): Admitted {
   if (verdict instanceof Promise) return verdict.then((known) => decide(reply, known))
   decide(reply, verdict)
@@ -79,7 +86,7 @@ function decide(reply: Headers, verdict: LimitVerdict): void {
   })
 }
 
-/** Memory holds no tokens, only their digests. */
+/** The counters hold digests of tokens, never the tokens. */
 function keyOf(tokenHash: Buffer): string {
   return tokenHash.toString('latin1')
 }

@@ -29,7 +29,8 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 const noBody = z.strictObject({}).optional()
 
 /** A call that takes no body still names what it does not know: an empty object is as good as none. */
-export function readBody({ body }: { body?: z.ZodType }, given: unknown): unknown {
+export function readBody({ body }: { body?: z.ZodType }, given: unknown, examine?: (given: unknown) => void): unknown {
+  examine?.(given)
   const value = parseOrRefuse(body ?? noBody, given ?? undefined)
   return body === undefined ? undefined : value
 }
@@ -59,7 +60,7 @@ function parse(bytes: Uint8Array): unknown {
 // A string, with the colon that makes it a member's name, or a bracket. Nothing else matters here.
 const nameOrBracket = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{}[\]]/g
 
-/** Of text that is JSON. */
+/** Expects text that is valid JSON. */
 function checkMembers(text: string): void {
   const open: { names: Set<string>; latest: string }[] = []
   for (const [token, quoted = '', colon] of text.matchAll(nameOrBracket)) {

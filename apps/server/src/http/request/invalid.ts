@@ -1,4 +1,4 @@
-/** From zod's issues to a refusal in the words of the contract: what is wrong, where, and what would be right. */
+/** Turns zod's issues into a refusal in the words of the contract: what is wrong, where, and what would be right. */
 import { Refusal, type ErrorItem } from '@assay/core'
 import type { z } from 'zod'
 
@@ -24,8 +24,10 @@ export function refuse(items: readonly ErrorItem[]): Refusal {
   })
 }
 
-export function unknownParameter(name: string): ErrorItem {
-  return { cause: 'unknown_parameter', parameter: cut(name), message: 'is not a parameter of this call' }
+export function unknownParameter(name: string, known: Iterable<string> = []): ErrorItem {
+  const taken = [...known].join(', ')
+  const message = `is not a parameter of this call${taken === '' ? '' : `, which takes ${taken}`}`
+  return { cause: 'unknown_parameter', parameter: cut(name), message }
 }
 
 export function wrongParameter(parameter: string, rule: string, given?: string): ErrorItem {
@@ -40,7 +42,7 @@ function quote(given: string): string {
 }
 
 function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string | undefined): ErrorItem[] {
-  // Neither of several shapes: the one that is nearest tells what is missing.
+  // The value matches none of several shapes: the nearest one shows what is missing.
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [nearest = []] = issue.errors.toSorted((a, b) => a.length - b.length)
     return nearest.flatMap((inner) => toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown))
@@ -53,7 +55,7 @@ function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string |
   return [wrongParameter(name, issue.message, shown(name))]
 }
 
-/** Completes "display_label …". Schemas with words of their own (custom issues) never get here. */
+/** Completes "display_label …". Schemas with their own messages (custom issues) never get here. */
 function toRule(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required'
   switch (issue.code) {

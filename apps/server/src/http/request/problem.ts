@@ -1,6 +1,6 @@
 /**
- * From a thrown error to a problem document (RFC 9457). The only place that knows which HTTP status and headers a
- * refusal has; domain code throws codes.
+ * Turns a thrown error into a problem document (RFC 9457). Only this file knows which HTTP status and headers a refusal
+ * has; domain code throws codes.
  *
  * Three things come in: a Refusal (its message may be shown), an error of Fastify's own (reduced to a refusal with our
  * words), and everything else, which is a bug or a database that is away and shows nothing of itself.
@@ -60,7 +60,7 @@ export interface Problem {
 export function toProblem(refusal: Refusal, asked: Asked): Problem {
   const { code } = refusal
   const status = statusOf[code]
-  const items = asked.endpoint?.family === 'platform_v1' ? refusal.items.map(toV1Item) : refusal.items
+  const items = asked.endpoint?.family === 'platform_v1' ? itemsOf(refusal).map(toV1Item) : itemsOf(refusal)
   const body: Omit<ErrorResponse, 'errors'> & { errors: readonly object[] } = {
     type: `urn:assay:problem:${code}`,
     title: titleOf[code],
@@ -80,6 +80,11 @@ export function toProblem(refusal: Refusal, asked: Asked): Problem {
     },
     body: JSON.stringify(body),
   }
+}
+
+/** Applications read the items of a 400. One that is about no parameter, such as a body that is not JSON, has one, too. */
+function itemsOf({ code, items, message }: Refusal): readonly ErrorItem[] {
+  return code === 'invalid_request' && items.length === 0 ? [{ cause: 'bad_request', message }] : items
 }
 
 /** v1 calls a provider a crypto source, in errors as everywhere. */
@@ -104,20 +109,25 @@ const frameworkRefusals = new Map<unknown, () => Refusal>([
     'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
     () => new Refusal('invalid_request', 'the body is shorter or longer than Content-Length says'),
   ],
-  ['FST_ERR_BAD_URL', () => new Refusal('invalid_request', 'the path has a percent sign without two hex digits')],
+  ['FST_ERR_BAD_URL', () => new Refusal('invalid_request', 'the path is not percent-encoded UTF-8')],
   ['FST_ERR_MAX_PARAM_LENGTH', () => new Refusal('not_found', 'not found')],
 ])
+
+/** One text for every path that is not served, so that a closed `/metrics` looks like one that does not exist. */
+export function unknownPath(): Refusal {
+  return new Refusal('not_found', 'no endpoint has this path; /docs of the API lists them all')
+}
 
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof Error && 'code' in error) {
     const refusal = frameworkRefusals.get(error.code)
     if (refusal !== undefined) return refusal()
-    // Others of its kind, should a new version have some: still the client's mistake.
+    // Other client errors that a new version of Fastify may add are still the client's mistake.
     if (/^FST_ERR_/.test(String(error.code)) && 'statusCode' in error && Number(error.statusCode) < 500) {
       return new Refusal('invalid_request', 'the request is malformed')
     }
-    // The client went away, or lied about the length, while its body was being read: its doing, not a fault of ours.
+    // The client disconnected, or sent a wrong length, while its body was being read. That is not a fault of ours.
     if (error.code === 'ECONNRESET' && error.message === 'aborted') {
       return new Refusal('invalid_request', 'the request ended before its body did')
     }
@@ -135,6 +145,6 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     tokenSent: /^bearer /i.test(request.headers.authorization ?? ''),
     endpoint: request.routeOptions.config.endpoint,
   })
-  // As bytes: Fastify adds a charset to the type of JSON text, and JSON has no such parameter (RFC 8259 §11).
+  // Sent as bytes: Fastify would add a charset to a string, and JSON has no such parameter (RFC 8259 §11).
   return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body))
 }

@@ -24,7 +24,7 @@ export function parseQuery(text: string, known: ReadonlySet<string>): Query {
     if (name === undefined || value === undefined) {
       throw refuse([wrongParameter(name ?? 'the query', 'has a broken percent-encoding or is not UTF-8')])
     }
-    if (!known.has(name)) throw refuse([unknownParameter(name)])
+    if (!known.has(name)) throw refuse([unknownParameter(name, known)])
     if (query.has(name)) throw refuse([wrongParameter(name, 'must be given once; separate several values by commas')])
     if (value === '') throw refuse([wrongParameter(name, 'must not be empty; leave it out instead')])
     // PostgreSQL cannot store it, so no stored value can be meant.

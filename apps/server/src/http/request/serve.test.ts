@@ -1,10 +1,12 @@
 /**
- * The order of the checks where one statement checks the token and reads: it is the same to the outside as where the
- * token is checked first. The statement is played by a function that counts its calls.
+ * The order of the checks when one statement both checks the token and reads. A caller sees the same order as when the
+ * token is checked first. A function that counts its calls stands in for the statement.
  */
 import { defineEndpoint, pagesV2 } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { z } from 'zod'
 import { createLimits } from '../../limits/index.ts'
@@ -24,7 +26,7 @@ const listRows = defineEndpoint({
   response: z.object({ page: z.object({ next: z.string() }), data: z.array(z.string()) }),
 })
 
-/** The shape of a user's token: 40 bytes. A tenant's own has 32. */
+/** A user's token has 40 bytes; a tenant's own has 32. */
 const tokenOf = (name: string, bytes = 40): string => Buffer.alloc(bytes, name).toString('base64url')
 const callers = new Map<string, Caller>([
   [tokenOf('ann'), callerNamed('ann')],
@@ -85,12 +87,12 @@ const [ann, bob, poor, tenant, wrong] = ['ann', 'bob', 'poor', 'tenant', 'wrong'
 )
 
 describe('a request whose statement checks the token', () => {
-  it('200: is one statement', async (t) => {
+  it('200: takes one statement', async (t) => {
     const { statusOf } = await start(t)
     assert.deepEqual(await statusOf(ann), [200, 'read'])
   })
 
-  it('401: an unknown token, whatever else is wrong; its parameters are not looked at', async (t) => {
+  it('401: an unknown token, whatever else is wrong; its parameters are not checked', async (t) => {
     const { statusOf } = await start(t)
     assert.deepEqual(await statusOf(wrong), [401, 'read'])
     assert.deepEqual(await statusOf(wrong, '?limit=0'), [401, 'authenticate'])
@@ -99,7 +101,7 @@ describe('a request whose statement checks the token', () => {
     assert.deepEqual(await statusOf('not-a-token'), [401, 'authenticate'])
   })
 
-  it('429: too many wrong tokens of one address', async (t) => {
+  it('429: too many wrong tokens from one address', async (t) => {
     const { statusOf } = await start(t)
     for (let request = 0; request < 5; request += 1) assert.equal((await statusOf(wrong))[0], 401)
     assert.equal((await statusOf(wrong))[0], 429)
@@ -128,7 +130,7 @@ describe('a request whose statement checks the token', () => {
     assert.deepEqual(await statusOf(poor, '?limit=0'), [403, 'authenticate'])
   })
 
-  it('403: a tenant’s own token reads for no user', async (t) => {
+  it('403: a tenant’s own token cannot read for a user', async (t) => {
     const { statusOf } = await start(t)
     assert.deepEqual(await statusOf(tenant), [403, 'authenticate'])
   })
@@ -146,5 +148,36 @@ describe('a request whose statement checks the token', () => {
     assert.deepEqual(await statusOf(ann, next), [200, 'read'])
     assert.deepEqual(await statusOf(bob, next), [400, 'read'])
     assert.deepEqual(await statusOf(wrong, next), [401, 'read'])
+  })
+})
+
+describe('an answer that is a stream', () => {
+  const follow = defineEndpoint({
+    ...{ summary: '', description: '', errors: [], example: { response: {} } },
+    id: 'follow',
+    family: 'accounts_v2',
+    method: 'GET',
+    path: '/accounts/v2/follow',
+    scope: 'assets:read',
+    mediaType: 'application/x-ndjson',
+    response: z.string(),
+  })
+
+  it('ends at once for HEAD: it is not read in the background, although it never ends by itself', async (t) => {
+    async function* lines(): AsyncGenerator<string> {
+      for (;;) yield await new Promise<string>((resolve) => setImmediate(resolve, 'a line\n'))
+    }
+    const stream = Readable.from(lines())
+    t.after(() => stream.destroy())
+    const closed = once(stream, 'close')
+    const server = await startTestServer(t, {
+      registerMore(serve, app) {
+        serve(app, follow, async () => ({ stream, mediaType: 'application/x-ndjson' }))
+      },
+    })
+    const headers = { authorization: 'Bearer ann' }
+    const response = await fetch(`${server.url}${follow.path}`, { method: 'HEAD', headers })
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/x-ndjson'])
+    await closed
   })
 })

@@ -1,5 +1,5 @@
 /**
- * From an endpoint's record to a route. The order of the checks, with every exit:
+ * Makes a route of an endpoint's record. The checks run in this order, with these exits:
  *
  *   token (401) → admission (429) → scope (403) → body size, type, JSON (413, 415, 400) → path, query, body (400)
  *   → the handler (its refusals) → 200
@@ -10,7 +10,7 @@
  * statement that reads, so that the whole request takes one round trip. A caller sees the same order: if something is refused
  * before that statement (a parameter, a limit), the token is checked alone first.
  */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -98,7 +98,13 @@ interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
 }
 
 export interface Serve {
-  <E extends Endpoint>(app: FastifyInstance, endpoint: E, handler: (call: Call<E>) => Promise<Answer<E>>): void
+  <E extends Endpoint>(
+    app: FastifyInstance,
+    endpoint: E,
+    handler: (call: Call<E>) => Promise<Answer<E>>,
+    /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
+    examine?: (body: unknown) => void,
+  ): void
   /** For GETs whose statement checks the token. */
   reading<E extends Endpoint, Reading extends { caller: Caller }>(
     app: FastifyInstance,
@@ -114,6 +120,7 @@ export function createServe(deps: ServeDependencies): Serve {
     app: FastifyInstance,
     endpoint: E,
     handler: (call: Call<E>) => Promise<Answer<E>>,
+    examine?: (body: unknown) => void,
   ): void => {
     const open = callOpener(endpoint, deps.cursors)
     app.route({
@@ -126,7 +133,7 @@ export function createServe(deps: ServeDependencies): Serve {
       handler: async (request, reply) => {
         const { caller, log } = request
         const { params, query, page } = open(request)
-        const body = readBody(endpoint, request.body)
+        const body = readBody(endpoint, request.body, examine)
         const claimed = page?.claim(subjectOf(caller))
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
         const answer = await handler({ params, query, page: claimed, body, caller, log } as never)
@@ -204,7 +211,7 @@ function routeOf(endpoint: Endpoint): { method: Endpoint['method']; url: string;
   return { method: endpoint.method, url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), config: { endpoint } }
 }
 
-/** On a public path a token only tells whose call it is; a wrong one is as good as none. */
+/** On a public path a token only identifies the caller; a wrong one counts as none. */
 async function findCaller(
   authenticate: ServeDependencies['authenticate'],
   authorization: string | undefined,
@@ -265,7 +272,7 @@ function pathWriter({ path }: Endpoint): (params: unknown) => string {
   }
 }
 
-/** A cursor survives a token refresh, so it hangs on user and client and not on the token. */
+/** A cursor survives a token refresh, so it is bound to user and client and not to the token. */
 export function subjectOf(caller: Caller | undefined): Subject {
   return caller === undefined ? noSubject : toSubject(JSON.stringify([caller.tenantId, caller.userId, caller.clientId]))
 }
@@ -281,18 +288,25 @@ function readParams({ params: schema }: Endpoint, request: FastifyRequest): obje
   return params
 }
 
-// With a serializer of its own an answer's type stays as it is. Otherwise Fastify adds a charset to text, a parameter that
-// JSON does not have (RFC 8259 §11). Text and not bytes, because Node then writes head and body at once.
+// A serializer of our own keeps the answer's type unchanged. Otherwise Fastify adds a charset to text, a parameter that
+// JSON does not have (RFC 8259 §11). The answer is text and not bytes, because Node then writes head and body at once.
 const asItIs = (text: unknown): string => String(text)
 
 function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answer: Answer<E>): FastifyReply {
   if (endpoint.scope !== null) void reply.header('cache-control', 'no-store')
   if (answer.headers !== undefined) void reply.headers(answer.headers)
-  if ('stream' in answer) return reply.type(answer.mediaType).send(answer.stream)
+  if ('stream' in answer) return reply.type(answer.mediaType).send(withoutBody(reply, answer.stream))
   const text = 'text' in answer ? answer.text : JSON.stringify(answer.json)
   // The answer is the same for every caller, so a client may cache it and revalidate it.
   if (endpoint.scope === null && endpoint.method === 'GET') {
     return sendDocument(reply, weaken(toDocument(text)), 'application/json')
   }
   return reply.serializer(asItIs).header('content-type', 'application/json').send(text)
+}
+
+/** Fastify answers a HEAD at once and then reads the whole stream, although its answer has no body. */
+export function withoutBody(reply: FastifyReply, stream: Readable): Readable {
+  if (reply.request.method !== 'HEAD') return stream
+  stream.destroy()
+  return Readable.from([])
 }

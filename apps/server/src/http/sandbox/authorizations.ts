@@ -1,6 +1,6 @@
 /**
  * POST /sandbox/authorizations: the whole connect flow without a person, through the same code as the widget. A source
- * that is refused, or that cannot be reached, is reported in its own place and holds up nothing else.
+ * that is refused, or that cannot be reached, is reported in its own place and delays nothing else.
  */
 import { findProvider, findSignIn } from '@assay/connectors/catalog'
 import { Refusal, SourceError } from '@assay/core'
@@ -26,7 +26,10 @@ const providersMax = 20
 const providerWish = z.strictObject({
   provider_id: z.string(),
   scenario: z.string().optional(),
-  /** To be repaired, with a new key of the account that it reads or by signing in there again; the scenario stays. */
+  /**
+   * The connection to repair, with a new key of the account that it reads or by signing in there again; the scenario
+   * stays.
+   */
   connection_id: z.string().optional(),
 })
 export const authorizationBody = z.strictObject({
@@ -73,7 +76,7 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
   }
 }
 
-/** What a tenant may call a user has at most this length. */
+/** A tenant's name for a user has at most this length. */
 const userNameLengthMax = 255
 
 /** Any text names a user; a long one goes by its digest, because a name is part of an index. */
@@ -120,12 +123,12 @@ function toCredentials({
 
 interface SignIn {
   providerId: string
-  /** As `SandboxControl.signIn` takes it. */
+  /** The account, in the form that `SandboxControl.signIn` takes. */
   account: string
   repairOf?: string
 }
 
-/** What the person does: to the provider's page, allow, and back with what it says. */
+/** Does what the person does: opens the provider's page, allows access, and returns with its answer. */
 async function addBySigningIn(
   deps: AuthorizationDeps,
   session: ConnectSession,
@@ -134,7 +137,7 @@ async function addBySigningIn(
   const begun = await deps.connect.addSource(session, { ...of, displayLabel: null, credentials: { type: 'oauth2' } })
   if (begun.redirectUrl === undefined) return begun
   const answer = await deps.control.signIn(begun.redirectUrl, account).catch(toFailing)
-  // The page did not open, or the person was not let in: there is nothing to come back with.
+  // The page did not open, or the person was refused, so there is no answer to return with.
   if (answer instanceof SourceError) return toUnreached(of.providerId, answer)
   return deps.connect.completeInSession(session, answer)
 }

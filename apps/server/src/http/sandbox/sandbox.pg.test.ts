@@ -23,7 +23,7 @@ describe('the sandbox’s own endpoints', async () => {
   const post = (path: string, body: unknown): ReturnType<typeof api.call<Refused>> =>
     api.call<Refused>('POST', path, undefined, body)
 
-  it('an authorization is answered with a code and the address the browser would go to', async () => {
+  it('an authorization returns a code and the address that the browser would be sent to', async () => {
     const { status, body, headers } = await api.call<{ code: string; state: string; redirect_to: string }>(
       'POST',
       '/sandbox/authorizations',
@@ -42,7 +42,7 @@ describe('the sandbox’s own endpoints', async () => {
     assert.equal(body.state, request.state)
   })
 
-  it('the same text is the same user of a client', async () => {
+  it('the same text names the same user of a client', async () => {
     for (const name of ['same', 'ü'.repeat(3_000)]) {
       const [one, two, other] = [await api.signIn(name), await api.signIn(name), await api.signIn(`${name} other`)]
       assert.equal(one.user_id, two.user_id)
@@ -68,7 +68,7 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a provider whose sign-in page fails is not added, and withholds neither the code nor the others', async () => {
+  it('a provider whose sign-in page fails is not added, but the code and the other providers are returned', async () => {
     const faults = '/sandbox/providers/coinbase/faults'
     const providers = [{ provider_id: 'coinbase' }, { provider_id: 'kraken', scenario: 'empty' }]
     const kinds = {
@@ -97,9 +97,9 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a token endpoint whose answer is cut off is not a refusal, although it spent the code', async () => {
+  it('a token response that is cut off does not count as a refusal, although the code is spent', async () => {
     const faults = '/sandbox/providers/coinbase/faults'
-    // HTML came from in front of Coinbase: the code was still good for the next try.
+    // The HTML came from a proxy in front of Coinbase, so the code still worked on the next try.
     for (const [kind, expected] of [
       ['truncated_json', [false, 'unreadable_answer']],
       ['reset', [false, 'venue_down']],
@@ -134,7 +134,7 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a sign-in that Coinbase gives no tokens for is refused, one that it slows down is read to its end', async () => {
+  it('a sign-in that Coinbase gives no tokens for is refused; one that it slows down is read to its end', async () => {
     const providers = ['invalid_credentials', 'rate_limited'].map((scenario) => ({ provider_id: 'coinbase', scenario }))
     const { body } = await api.call<{ connections: { added: boolean; errors: { cause: string }[] }[] }>(
       'POST',
@@ -156,11 +156,11 @@ describe('the sandbox’s own endpoints', async () => {
     )
   })
 
-  // One history shows that nothing is read twice. Bybit stands for the exchanges that share its simulator.
-  // Coinbase is signed in at: its tokens are revoked, and signing in at the same account repairs.
+  // One history shows that nothing is read twice. Bybit stands for the exchanges that share its simulator. Coinbase
+  // uses a sign-in: its tokens are revoked, and signing in to the same account repairs the connection.
   const keyed = { kraken: 'default', bybit: 'empty', coinbase: 'empty' }
   for (const [provider, scenario] of Object.entries(keyed)) {
-    it(`${provider}: revoked access is found out, and new access to the same account repairs the connection`, async () => {
+    it(`${provider}: revoked access is detected, and new access to the same account repairs the connection`, async () => {
       const user = `repair ${provider}`
       const providers = [{ provider_id: provider, scenario }]
       const { access_token: token, connectionIds } = await api.signIn(user, { providers })
@@ -193,13 +193,13 @@ describe('the sandbox’s own endpoints', async () => {
     })
   }
 
-  it('404: an unknown connection, and a wallet, have no keys to make or revoke; a sign-in has no keys to make', async () => {
+  it('404: keys cannot be created or revoked for an unknown connection or a wallet, nor created for a sign-in', async () => {
     const providers = ['bitcoin', 'coinbase'].map((provider_id) => ({ provider_id, scenario: 'empty' }))
     const { connectionIds } = await api.signIn('ada', { providers })
     const [wallet = '', signedIn = ''] = connectionIds
     for (const [id, ...methods] of [
       ['con_unknown', 'POST', 'DELETE'],
-      // PostgreSQL cannot look for it.
+      // PostgreSQL cannot search for this text.
       ['con_%00', 'POST', 'DELETE'],
       [wallet, 'POST', 'DELETE'],
       [signedIn, 'POST'],
@@ -211,17 +211,22 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a fault is set and cleared; one that does not exist, and a provider that does not, are refused', async () => {
+  it('a fault can be set and cleared; an unknown fault or provider is refused', async () => {
     const path = '/sandbox/providers/kraken/faults'
     assert.equal((await post(path, { kind: 'http_5xx', times: 1 })).status, 200)
     assert.equal((await api.call('DELETE', path)).status, 200)
-    assert.equal((await post(path, { kind: 'rain' })).status, 400)
-    assert.equal((await post('/sandbox/providers/krakn/faults', { kind: 'http_5xx' })).status, 400)
+    const rain = await api.call<Refused & { detail: string }>('POST', path, undefined, { kind: 'rain' })
+    assert.equal(rain.status, 400)
+    assert.match(rain.body.detail, /^kind must be one of: http_429, .*, revoked, latency_ms$/)
+    const krakn = '/sandbox/providers/krakn/faults'
+    const nowhere = await api.call<Refused & { detail: string }>('POST', krakn, undefined, { kind: 'http_5xx' })
+    assert.equal(nowhere.status, 400)
+    assert.match(nowhere.body.detail, /^no simulated provider krakn; there are .*kraken/)
     const listed = await fetch(`${api.service.sandbox.controlUrl}/control/providers/kraken/faults`)
     assert.deepEqual(await listed.json(), { faults: [] })
   })
 
-  it('the clock goes forward only, for the service and its providers alike', async () => {
+  it('the clock moves only forward, for the service and its providers alike', async () => {
     const clock = (body: object): ReturnType<typeof api.call<{ data: { offset_ms: number; now: string } }>> =>
       api.call('POST', '/sandbox/clock', undefined, body)
     const first = await clock({ advance_ms: 3_600_000 })
@@ -230,7 +235,7 @@ describe('the sandbox’s own endpoints', async () => {
     const second = await clock({ offset_ms: 7_200_000 })
     assert.equal(second.body.data.offset_ms, 7_200_000)
     const toldMs = Date.parse(second.body.data.now) - 7_200_000
-    // The database's clock is read in fractions of a millisecond, this one in whole ones.
+    // The database's clock has fractions of a millisecond, this one only whole ones.
     assert.ok(askedMs - 1 <= toldMs && toldMs <= Date.now() + 1, `${toldMs - askedMs} ms after it was asked`)
     const providers = await fetch(`${api.service.sandbox.controlUrl}/control/clock`)
     assert.equal(((await providers.json()) as { offset_ms: number }).offset_ms, 7_200_000)
@@ -246,7 +251,7 @@ describe('the sandbox’s own endpoints', async () => {
     assert.equal((await post('/sandbox/clock', {})).body.errors[0]?.parameter, 'advance_ms')
   })
 
-  it('time that passed makes an access token expire', async () => {
+  it('moving the clock forward makes an access token expire', async () => {
     const { access_token: token } = await api.signIn('ann')
     assert.equal((await api.call('GET', '/accounts/v2/providers', token)).status, 200)
     await api.moveClock(901)

@@ -9,11 +9,17 @@ import type { AddResult, ConnectionRow, GivenCredentials } from '../../connectio
 export function checkProviders(parameter: string, ids: readonly string[] | undefined): void {
   for (const id of ids ?? []) {
     if (findProvider(id) !== undefined) continue
-    const message = `there is no provider ${JSON.stringify(id.slice(0, 80))}`
+    const message = `unknown provider ${JSON.stringify(id.slice(0, 80))}; GET /accounts/v2/providers/catalog lists all of them`
     throw new Refusal('invalid_request', `${parameter}: ${message}`, {
       items: [{ cause: 'unknown_provider', parameter, message }],
     })
   }
+}
+
+/** Which fields a connection needs depends on its provider, so an unknown one is refused before anything is missing. */
+export function checkNamedProvider(parameter: string, body: unknown): void {
+  const named = new Map<string, unknown>(Object.entries(Object(body) as object)).get(parameter)
+  if (typeof named === 'string' && named !== '') checkProviders(parameter, [named])
 }
 
 /** The members of `connection`, in the names that code uses. Whether they fit the provider is checked where they are added. */

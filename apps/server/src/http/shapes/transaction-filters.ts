@@ -1,4 +1,4 @@
-/** The filters of transactions, from the words of the wire to those of the stores. */
+/** Translates the filters of transactions from the names of the wire to those of the stores. */
 import type { QueryOf, listTransactions } from '@assay/contract'
 import type { TransactionFilters } from '../../portfolio/index.ts'
 

@@ -9,7 +9,7 @@ import { Refusal } from '@assay/core'
 import { fastify, type FastifyInstance, type FastifyReply } from 'fastify'
 import { checkMigrations, isDatabaseAway, type Database } from '../../db/index.ts'
 import type { FleetMetrics } from '../../telemetry/index.ts'
-import { sendProblem } from '../request/problem.ts'
+import { sendProblem, unknownPath } from '../request/problem.ts'
 
 /** The metrics of this process, or of all processes that share its port. */
 export interface Scraped {
@@ -65,7 +65,7 @@ function sendJson(reply: FastifyReply, value: object): FastifyReply {
 
 export function checkMetricsAccess(access: MetricsAccess, authorization: string | undefined): void {
   if (access === 'open') return
-  if (access === 'closed') throw new Refusal('not_found', 'not found')
+  if (access === 'closed') throw unknownPath()
   if (!isSame(authorization ?? '', `Bearer ${access.token}`)) {
     throw new Refusal('invalid_token', 'send the metrics token as a Bearer token')
   }
@@ -91,18 +91,33 @@ export async function findUnready(database: Database): Promise<string | undefine
   }
 }
 
+/** Concurrent callers share one check, because every caller may ask, as often as it likes. */
+export function shareLooks<T>(look: () => Promise<T>): () => Promise<T> {
+  let looking: Promise<T> | undefined
+  return () => (looking ??= look().finally(() => (looking = undefined)))
+}
+
 export interface StatusServer {
   url: string
   stop(): Promise<void>
 }
 
+/** For a request to arrive: a scraper or a probe sends it at once. Fastify's own default has no limit. */
+const statusTimeoutMs = 10_000
+
 export async function startStatusServer(
   address: { host: string; port: number },
-  options: StatusOptions,
+  options: StatusOptions & { requestTimeoutMs?: number },
 ): Promise<StatusServer> {
-  const app = fastify({ logger: false, forceCloseConnections: true })
+  const { requestTimeoutMs = statusTimeoutMs } = options
+  const app = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    requestTimeout: requestTimeoutMs,
+    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 },
+  })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
-  app.setNotFoundHandler((request, reply) => sendProblem(new Refusal('not_found', 'not found'), request, reply))
+  app.setNotFoundHandler((request, reply) => sendProblem(unknownPath(), request, reply))
   registerHealth(app, options)
   const url = await app.listen(address)
   return { url, stop: () => app.close() }

@@ -43,7 +43,7 @@ describe('an icon', () => {
     assert.match(await read('kraken:--'), />\?<\/text>/)
   })
 
-  it('of the set is a square without scripts, styles, links or anything from elsewhere', () => {
+  it('of the set is a square without scripts, styles, links or external content', () => {
     const all = [...Object.entries(drawings.providers), ...Object.entries(drawings.assets)]
     assert.ok(all.length > 200)
     for (const [id, svg] of all) {
@@ -53,7 +53,7 @@ describe('an icon', () => {
     }
   })
 
-  it('404: what does not exist, and what is not an SVG', async (t) => {
+  it('404: an icon that does not exist, or a path that is not an SVG', async (t) => {
     const server = await startTestServer(t)
     const paths = [
       'providers/nowhere.svg',

@@ -2,7 +2,7 @@
  * Icons of providers and assets. They need no token and hold nothing of a user, so that a browser, a proxy and a page of
  * any origin may keep them.
  *
- * Drawings come from a free icon set (tools/build-icons.ts). What it lacks has a monogram of one or two letters, drawn
+ * Drawings come from a free icon set (tools/generators/build-icons.ts). What it lacks has a monogram of one or two letters, drawn
  * here. Both fill a square, so that a page can round the corners of all of them alike.
  */
 import { findProvider } from '@assay/connectors/catalog'
@@ -54,7 +54,7 @@ function findSymbol(assetId: string): string {
   try {
     return getAsset(assetId).symbol
   } catch (error) {
-    if (error instanceof RangeError) throw new Refusal('not_found', 'There is no such asset.')
+    if (error instanceof RangeError) throw new Refusal('not_found', 'No such asset.')
     throw error
   }
 }

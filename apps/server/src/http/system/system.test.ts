@@ -8,7 +8,7 @@ import { startStatusServer } from './health.ts'
 import { fleet, sendRaw, startTestServer } from '../test-server.ts'
 
 describe('health', () => {
-  it('/healthz and /readyz say version and commit', async (t) => {
+  it('/healthz and /readyz report version and commit', async (t) => {
     const server = await startTestServer(t)
     assert.deepEqual(await (await server.get('/healthz')).json(), {
       status: 'alive',
@@ -22,7 +22,7 @@ describe('health', () => {
     })
   })
 
-  it('/readyz is 503 with the reason and Retry-After while the process cannot serve; /healthz is not', async (t) => {
+  it('/readyz returns 503 with the reason and Retry-After while the process cannot serve; /healthz does not', async (t) => {
     const server = await startTestServer(t, { findUnready: async () => 'the database is away' })
     const response = await server.get('/readyz')
     assert.equal(response.status, 503)
@@ -33,7 +33,7 @@ describe('health', () => {
 })
 
 describe('the bare address', () => {
-  it('leads a browser to the documents, and nothing else', async (t) => {
+  it('redirects a browser, and no other client, to the documents', async (t) => {
     const server = await startTestServer(t)
     const response = await fetch(`${server.url}/`, { redirect: 'manual' })
     assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
@@ -43,7 +43,7 @@ describe('the bare address', () => {
 })
 
 describe('the documents', () => {
-  it('also speak of tokens, the sandbox and webhooks', async (t) => {
+  it('also describe tokens, the sandbox and webhooks', async (t) => {
     const server = await startTestServer(t)
     const page = await (await server.get('/docs')).text()
     for (const name of ['POST /oauth/token', 'POST /sandbox/authorizations', 'transactions.changed']) {
@@ -68,7 +68,7 @@ describe('metrics', () => {
     assert.match(text, /^process_cpu_seconds_total /m)
   })
 
-  it('of the whole installation have an address of their own, with the same token', async (t) => {
+  it('of the whole installation have their own address, with the same token', async (t) => {
     const server = await startTestServer(t)
     assert.equal((await server.get('/metrics/fleet', {})).status, 401)
     const response = await server.get('/metrics/fleet', { authorization: 'Bearer scrape me' })
@@ -78,7 +78,7 @@ describe('metrics', () => {
     assert.doesNotMatch(text, /^process_cpu/m)
   })
 
-  it('do not exist where they are closed, and are free where they are open', async (t) => {
+  it('are a 404 when they are closed, and need no token when they are open', async (t) => {
     const closed = await startTestServer(t, { metricsAccess: 'closed' })
     assert.equal((await closed.get('/metrics')).status, 404)
     const open = await startTestServer(t, { metricsAccess: 'open' })
@@ -87,6 +87,31 @@ describe('metrics', () => {
 })
 
 describe('a process that serves no API', () => {
+  it('closes a connection whose request does not arrive in time', async (t) => {
+    const server = await startStatusServer(
+      { host: '127.0.0.1', port: 0 },
+      {
+        metrics: createMetrics(),
+        fleetMetrics: createFleetMetrics(async () => fleet),
+        metricsAccess: 'closed',
+        findUnready: async () => undefined,
+        build: { version: '0.1.0', commit: undefined },
+        requestTimeoutMs: 50,
+      },
+    )
+    t.after(() => server.stop())
+    for (const sent of [
+      'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+      'GET /healthz HTTP/1.1\r\nContent-Length: 9\r\n\r\n{',
+    ]) {
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+      socket.write(sent)
+      let answer = ''
+      for await (const chunk of socket) answer += String(chunk)
+      assert.match(answer, /^HTTP\/1\.1 (400|408) /)
+    }
+  })
+
   it('answers health and metrics, and nothing else', async (t) => {
     const server = await startStatusServer(
       { host: '127.0.0.1', port: 0 },
@@ -197,14 +222,14 @@ describe('the Host header in sandbox mode', () => {
     }
   })
 
-  it('is any name outside it', async (t) => {
+  it('may be any name outside sandbox mode', async (t) => {
     const { url } = await startTestServer(t)
     assert.match(await ask(url, 'api.example'), /^HTTP\/1\.1 200 /)
   })
 })
 
 describe('a stop', () => {
-  it('lets a request under way end, takes no new connection, and closes idle ones', async (t) => {
+  it('lets a request in progress finish, accepts no new connection, and closes idle ones', async (t) => {
     const entered = Promise.withResolvers<void>()
     const released = Promise.withResolvers<undefined>()
     const server = await startTestServer(t, {
@@ -213,7 +238,7 @@ describe('a stop', () => {
         return released.promise
       },
     })
-    // An idle kept-alive connection, and one with a request under way.
+    // One connection is kept alive and idle; the other has a request in progress.
     const agent = new Agent({ keepAlive: true })
     t.after(() => agent.destroy())
     await new Promise((resolve) =>

@@ -45,8 +45,8 @@ function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
 async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   await app.register(plugin, helmetOptions)
   const { docsCanTry: canTry } = options
-  // One style sheet and one script, both ours. The page may call the service in sandbox mode only, where tokens are worth
-  // nothing.
+  // The page has one style sheet and one script, both ours. The page may call the service in sandbox mode only, where
+  // tokens are worth nothing.
   const helmet = {
     contentSecurityPolicy: {
       useDefaults: false,

@@ -52,7 +52,7 @@ describe('CORS', () => {
     }
   })
 
-  it('refusals can be read too: 401, 404, 405, 415, 500', async () => {
+  it('pages can read refusals too: 401, 404, 405, 415, 500', async () => {
     const send = (path: string, init: RequestInit = {}): Promise<Response> => {
       const headers = { origin: other, ...(init.headers as Record<string, string> | undefined) }
       return fetch(`${server.url}${path}`, { ...init, headers })
@@ -63,10 +63,13 @@ describe('CORS', () => {
       send('/accounts/v2/rows', { method: 'PUT' }),
       send('/platform/v1/things', { method: 'POST', body: 'x', headers: { authorization: 'Bearer ann' } }),
       send('/accounts/v2/fail/bug'),
+      // The framework refuses these two before any hook runs.
+      send(`/accounts/v2/things/${'x'.repeat(3_000)}`),
+      send('/accounts/v2/things/%ff'),
     ])
     assert.deepEqual(
       answers.map(({ status }) => status),
-      [401, 404, 405, 415, 500],
+      [401, 404, 405, 415, 500, 404, 400],
     )
     for (const answer of answers) assert.equal(answer.headers.get('access-control-allow-origin'), '*')
     const asked = await preflight('/accounts/v2/nothing', other, 'DELETE')

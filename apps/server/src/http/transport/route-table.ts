@@ -10,7 +10,9 @@ export type CorsPolicy = 'any' | 'widget' | 'none'
 /** Routes that share a policy; a group is encapsulated and may bring its own body parsers and error handler. */
 export interface RouteGroup {
   cors: CorsPolicy
-  /** What is below these and exists nowhere is a 404 that can be read like the group's answers: `/accounts/v2/`. */
+  /**
+   * Unknown paths below these prefixes, such as `/accounts/v2/`, are a 404 that can be read like the group's answers.
+   */
   prefixes?: readonly string[]
   register: (app: FastifyInstance) => void | Promise<void>
 }
@@ -23,8 +25,10 @@ interface KnownPath {
 export interface RouteTable {
   add(pattern: string, methods: string | readonly string[], cors: CorsPolicy): void
   find(path: string): KnownPath | undefined
+  /** Whether a route has this very path, without a parameter in it. */
+  isExact(path: string): boolean
   addPrefix(prefix: string, cors: CorsPolicy): void
-  /** Of a path that is known, or below a known prefix. */
+  /** Finds the CORS policy of a known path, or of a path below a known prefix. */
   findCors(path: string): KnownPath | undefined
 }
 
@@ -39,6 +43,8 @@ export function createRouteTable(): RouteTable {
 
   return {
     find,
+    // A pattern is a key of the map as well, and a request may contain one.
+    isExact: (path) => !path.includes('/:') && paths.has(path),
     add(pattern, methods, cors) {
       const known = paths.get(pattern) ?? { shape: toShape(pattern), methods: new Set(['OPTIONS']), cors }
       for (const method of [methods].flat()) known.methods.add(method)

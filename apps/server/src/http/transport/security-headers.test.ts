@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { helmetOptions, securityHeaders } from './security-headers.ts'
 
-it('the security headers are what helmet makes of our options', async () => {
+it('the security headers equal what helmet makes of our options', async () => {
   const [plain, secured] = [fastify(), fastify()]
   await secured.register(helmet, helmetOptions)
   for (const app of [plain, secured]) app.get('/', async (_, reply) => reply.send())

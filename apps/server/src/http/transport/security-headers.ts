@@ -1,7 +1,7 @@
 /**
- * What every answer carries that is data and not a page. The values are what helmet makes of these options, written out
- * once: helmet builds them anew for each request, which cost a page of transactions a twentieth of its time (measured). A
- * test holds the two against each other. Groups that serve pages register helmet for themselves.
+ * The security headers of every answer that is data and not a page. The values are what helmet makes of these options,
+ * written out once: helmet builds them again for each request, which cost a page of transactions a twentieth of its
+ * time (measured). A test holds the two against each other. Groups that serve pages register helmet for themselves.
  */
 import type { FastifyHelmetOptions } from '@fastify/helmet'
 
@@ -20,7 +20,7 @@ export const helmetOptions = {
   frameguard: { action: 'deny' },
   // Browsers ignore it over plain http, where sandbox mode lives.
   strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: false },
-  // These speak to browsers long gone, or to pages that keep a window open; they would only lengthen every answer.
+  // These concern obsolete browsers, or pages that keep a window open; they would only lengthen every answer.
   crossOriginOpenerPolicy: false,
   originAgentCluster: false,
   xDnsPrefetchControl: false,

@@ -5,21 +5,26 @@ import type { AddResult } from '../../connections/index.ts'
 import { applicationOf, ownerOf } from '../shapes/owner.ts'
 import { linkHeaders, readRows } from '../paging/pages.ts'
 import { toV1Item } from '../request/problem.ts'
-import { toConnectedMembers, toCredentials, toSelection } from '../shapes/providers.ts'
+import { checkNamedProvider, toConnectedMembers, toCredentials, toSelection } from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 /** More than any user has: a list without `limit` still has an end. */
 const connectionsMax = 10_000
 
 export function registerProvider(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
-  serve(app, addProviderV1, async ({ body, caller }) => {
-    const result = await connect.addForApplication(applicationOf(caller), {
-      providerId: body.crypto_source_id,
-      displayLabel: body.display_label ?? null,
-      credentials: toCredentials('crypto_source_id', body.crypto_source_id, body.connection),
-    })
-    return { json: toAddedV1(result) }
-  })
+  serve(
+    app,
+    addProviderV1,
+    async ({ body, caller }) => {
+      const result = await connect.addForApplication(applicationOf(caller), {
+        providerId: body.crypto_source_id,
+        displayLabel: body.display_label ?? null,
+        credentials: toCredentials('crypto_source_id', body.crypto_source_id, body.connection),
+      })
+      return { json: toAddedV1(result) }
+    },
+    (body) => checkNamedProvider('crypto_source_id', body),
+  )
 
   serve(app, completeProviderV1, async ({ params, query, caller }) => {
     const of = { ...applicationOf(caller), providerId: params.crypto_source_id, sessionId: null }

@@ -40,14 +40,14 @@ describe('platform v1', async () => {
   }
 
   describe('200', () => {
-    it('every list is bare, and what its schema says', async () => {
+    it('every list is a bare array that matches its schema', async () => {
       const assets = await api.ask(listAssetsV1, '/platform/v1/assets?limit=30', token)
       assert.ok(assets.length > 10)
       assert.equal((await api.ask(listProvidersV1, '/platform/v1/provider', token)).length, 1)
       assert.equal((await api.ask(listTransactionsV1, transactions, token)).length, 30)
     })
 
-    it('transactions are those of v2 under v1’s name for the provider, in pages behind Link', async () => {
+    it('transactions equal those of v2 with v1’s name for the provider, in pages behind Link', async () => {
       type Shown = Record<string, unknown> & { id: string }
       const v1 = await walk<Shown>(`${transactions}?limit=100`)
       const v2: Shown[] = []
@@ -60,7 +60,7 @@ describe('platform v1', async () => {
       assert.deepEqual(v1, renamed)
     })
 
-    it('assets without limit are all of them, with one they are walked, and both agree with v2', async () => {
+    it('assets without a limit are one page, with a limit they are several, and both agree with v2', async () => {
       type Position = { asset_symbol: string; crypto_source_id: string }
       const all = await api.call<Position[]>('GET', '/platform/v1/assets', token)
       assert.equal(nextOf(all), undefined)
@@ -80,7 +80,7 @@ describe('platform v1', async () => {
       assert.ok((await ask('crypto_sources=kraken')).length > 10)
     })
 
-    it('takes times as ISO 8601 and as epoch milliseconds, with the same answer', async () => {
+    it('accepts times as ISO 8601 and as epoch milliseconds, with the same answer', async () => {
       const [newest] = await api.ask(listTransactionsV1, `${transactions}?limit=1`, token)
       const at = newest?.timestamp ?? ''
       const from = Date.parse(at)
@@ -95,7 +95,7 @@ describe('platform v1', async () => {
   })
 
   describe('400', () => {
-    it('names what is wrong in v1’s own words', async () => {
+    it('names the mistake in v1’s own terms', async () => {
       await refused(`${transactions}?limit=0`, 'limit')
       await refused(`${transactions}?limit=101`, 'limit')
       await refused('/platform/v1/assets?limit=abc', 'limit')
@@ -107,19 +107,20 @@ describe('platform v1', async () => {
       await refused('/platform/v1/assets?asset_symbols=', 'asset_symbols')
     })
 
-    it('an unknown crypto source is called so', async () => {
-      const connection = { type: 'api_key', api_key: 'a', secret_key: 'b' }
-      const answer = await api.call<{ errors: { cause: string; parameter: string }[] }>(
-        'POST',
-        '/platform/v1/provider',
-        token,
-        { crypto_source_id: 'krakn', connection },
-      )
-      assert.equal(answer.status, 400)
-      assert.deepEqual(
-        answer.body.errors.map(({ cause, parameter }) => [cause, parameter]),
-        [['unknown_provider', 'crypto_source_id']],
-      )
+    it('an unknown crypto source is reported as such', async () => {
+      for (const connection of [{ type: 'api_key', api_key: 'a', secret_key: 'b' }, { type: 'api_key' }]) {
+        const answer = await api.call<{ errors: { cause: string; parameter: string }[] }>(
+          'POST',
+          '/platform/v1/provider',
+          token,
+          { crypto_source_id: 'krakn', connection },
+        )
+        assert.equal(answer.status, 400)
+        assert.deepEqual(
+          answer.body.errors.map(({ cause, parameter }) => [cause, parameter]),
+          [['unknown_provider', 'crypto_source_id']],
+        )
+      }
     })
   })
 

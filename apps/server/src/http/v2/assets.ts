@@ -10,14 +10,13 @@ import type { Position } from '../paging/cursor.ts'
 import { toExactNumber } from '../shapes/exact-number.ts'
 import { ownerOf } from '../shapes/owner.ts'
 import { checkProviders } from '../shapes/providers.ts'
-import { checkMoment } from './moments.ts'
+import { toMoment } from './moments.ts'
 
 export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, now }: FrontDoors): void {
   serve.reading(app, listAssets, {
     async read(access, { query, page: { limit, position } }) {
       checkProviders('provider_ids', query.provider_ids)
-      const { as_of: asOf } = query
-      checkMoment('as_of', asOf, { latestMs: now() })
+      const asOf = toMoment('as_of', query.as_of, { latestMs: now() })
       const request = {
         limit,
         after: toPositionPlace(position),

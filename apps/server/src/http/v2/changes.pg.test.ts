@@ -31,7 +31,7 @@ describe('GET /accounts/v2/transactions/changes', async () => {
     return all
   }
 
-  /** Applies every page from a place on; returns the cursor to go on from. */
+  /** Applies every page from a cursor onwards and returns the cursor to continue from. */
   async function follow(who: SignedIn, copy: Map<string, Transaction>, from: string): Promise<string> {
     for (let next = from; ;) {
       const { page, cursor, data } = await api.ask(listTransactionChanges, next, who.access_token)
@@ -52,7 +52,7 @@ describe('GET /accounts/v2/transactions/changes', async () => {
     return body
   }
 
-  it('200: applied in order it becomes the list, and a later poll brings what changed since', async () => {
+  it('200: the changes applied in order give the list, and a later poll returns what changed since', async () => {
     const copy = new Map<string, Transaction>()
     const first = await follow(ann, copy, `${path}?limit=37`)
     assert.deepEqual(copy, await walkList(ann))
@@ -71,7 +71,7 @@ describe('GET /accounts/v2/transactions/changes', async () => {
     assert.ok(copy.size > 200)
   })
 
-  it('200: limit is 30 unless given, pages are full but the last, and next has limit and cursor', async () => {
+  it('200: limit defaults to 30, every page but the last is full, and next has limit and cursor', async () => {
     const first = await api.ask(listTransactionChanges, path, ann.access_token)
     assert.equal(first.data.length, 30)
     const query = new URLSearchParams(first.page.next.split('?')[1])
@@ -92,7 +92,7 @@ describe('GET /accounts/v2/transactions/changes', async () => {
     }
   })
 
-  it('200: what a connect session reads is there when its code was redeemed, and not before', async () => {
+  it('200: what a connect session reads appears only once its code has been redeemed', async () => {
     const kim = await api.signIn('kim')
     const { cursor } = await api.ask(listTransactionChanges, path, kim.access_token)
     const session = await authorize(api.url, 'kim', [kraken])

@@ -19,13 +19,13 @@ interface Reader {
   removedAfterSeq: string | undefined
 }
 
-/** A cursor ends before the removals do: clocks differ a little, and a walk takes a while. */
+/** A cursor expires before the removals do, because clocks differ a little and a walk takes a while. */
 const marginMs = 3_600_000
 
 export function registerChanges(app: FastifyInstance, { serve, portfolio, now, removalsKeptMs }: FrontDoors): void {
   serve.reading(app, listTransactionChanges, {
     async read(access, { page: { limit, position } }) {
-      // Before the statement: what commits while it runs may be missing from its snapshot.
+      // Read before the statement runs: what commits during the statement may be missing from its snapshot.
       const askedAt = now()
       const { after, removedAfterSeq } = toReader(position)
       const reading = await portfolio.readChanges(access, { after, removedAfterSeq, limit })
@@ -66,7 +66,7 @@ function toPosition({ after, completeAt, removedAfterSeq }: Required<Reader>): P
 function checkAge({ after, completeAt }: Reader, keptSinceMs: number): void {
   if (completeAt === undefined) return
   const reachedMs = Number(BigInt(after.seq) >> 20n)
-  // Milliseconds of a clock.
+  // Both numbers are milliseconds of a clock, not amounts.
   if (Math.max(Number(completeAt), reachedMs) >= keptSinceMs) return
   const message = 'has expired: removals after it are no longer known; start again without a cursor'
   throw new Refusal('invalid_request', `cursor ${message}`, {

@@ -45,9 +45,10 @@ export function toCsvRow(transaction: Transaction): string {
 }
 
 /**
- * A provider's text may be anybody's (the name of a token, a note on a payment), and spreadsheets run what looks like a
- * formula, also when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection). A cell may also
- * begin after a semicolon: where that is the separator of lists, Excel splits lines there and ignores our quotation marks.
+ * A stranger may have written a provider's text (the name of a token, a note on a payment), and spreadsheets run what
+ * looks like a formula, even when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection). A
+ * cell may also begin after a semicolon: where that is the separator of lists, Excel splits lines there and ignores our
+ * quotation marks.
  */
 export function toCell(value: string): string {
   const safe = value.replaceAll(/(^|; *)(?=[=+\-@＝＋－＠\t\r\n])/g, "$1'")
@@ -62,7 +63,7 @@ function toAssets(legs: readonly Leg[]): string {
   return legs.map(({ asset_symbol: symbol }) => symbol).join('; ')
 }
 
-/** Unknown as soon as one part is. */
+/** Unknown if any part is unknown. */
 function toTotal(legs: readonly { value_in_usd: string | null }[]): Decimal | null {
   const values = legs.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)]))
   return values.length < legs.length || legs.length === 0 ? null : sum(values)

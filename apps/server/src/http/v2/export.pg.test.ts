@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
 import { exportTransactions, listTransactions } from '@assay/contract'
 import { openResource, until } from '../test-resource.ts'
@@ -10,7 +11,7 @@ describe('GET /accounts/v2/transactions/export', async () => {
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
   const big = await api.signIn('big', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
   const path = '/accounts/v2/transactions/export'
-  // 5,000 copies of a real row, two kilobytes each.
+  // These are 5,000 copies of a real row, two kilobytes each.
   await api.service.db.execute(
     `insert into transactions (user_key, id, connection_key, provider_id, tenant_key, group_key, occurred_at, change_seq,
        updated_at, type, category, pending, staked_legs, document)
@@ -23,7 +24,7 @@ describe('GET /accounts/v2/transactions/export', async () => {
     [ann.user_id, big.connectionIds[0], rows],
   )
 
-  it('200 ndjson: the transactions of the list, in its order, one a line', async () => {
+  it('200 ndjson: the transactions of the list, in the same order, one per line', async () => {
     const { text, headers } = await api.call('GET', `${path}?format=ndjson&types=send,receive`, ann.access_token)
     assert.equal(headers.get('content-type'), 'application/x-ndjson')
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -42,7 +43,7 @@ describe('GET /accounts/v2/transactions/export', async () => {
     assert.deepEqual(exportTransactions.response.safeParse(listed[0]).error?.issues ?? [], [])
   })
 
-  it('200 csv: a header row, then as many rows, each with as many cells', async () => {
+  it('200 csv: a header row, then one row per transaction with the same number of cells', async () => {
     const { text, headers } = await api.call('GET', `${path}?format=csv`, ann.access_token)
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
     const [header = '', ...lines] = text.trimEnd().split('\r\n')
@@ -62,7 +63,7 @@ describe('GET /accounts/v2/transactions/export', async () => {
     }
   })
 
-  it('200: 5,000 rows in one answer, and none to a user without any', async () => {
+  it('200: 5,000 rows in one answer, and none for a user without transactions', async () => {
     const { text } = await api.call('GET', `${path}?format=ndjson`, big.access_token)
     assert.equal(text.split('\n').length - 1, rows)
     const zoe = await api.signIn('zoe')
@@ -84,13 +85,55 @@ describe('GET /accounts/v2/transactions/export', async () => {
         },
       }
     }
-    // At once, because the buffers on the way can hold a whole unread export.
+    // The client leaves at once, because the buffers in between can hold a whole unread export.
     const four = await Promise.all([begin(), begin(), begin(), begin()])
     assert.deepEqual(four.map(({ status }) => status).toSorted(), [200, 200, 200, 429])
     for (const { status, leave } of four) if (status === 200) await leave()
     await until(begin, ({ status }) => status === 200).then(({ leave }) => leave())
     const { text } = await api.call('GET', `${path}?format=ndjson`, big.access_token)
     assert.equal(text.split('\n').length - 1, rows)
+  })
+
+  /** Copies of one row, large enough that the buffers in between hold only part of them. */
+  async function fill(connectionId: string, count: number): Promise<void> {
+    await api.service.db.execute(
+      `insert into transactions (user_key, id, connection_key, provider_id, tenant_key, group_key, occurred_at,
+         change_seq, updated_at, type, category, pending, staked_legs, document)
+       select c.user_key, md5('long' || n)::uuid, c.connection_key, t.provider_id, t.tenant_key, n::text,
+         t.occurred_at + n * interval '1 ms', n, t.updated_at, t.type, t.category, false, 0,
+         replace(t.document, '"description":null', '"description":"' || repeat('x', 20000) || '"')
+       from (select t.* from transactions t join users u using (user_key) where u.id = $1 limit 1) t, connections c,
+         generate_series(1, $3::int) n
+       where c.id = $2`,
+      [ann.user_id, connectionId, count],
+    )
+  }
+
+  it('200, then cut off: a slow reader gets no further page once the consent or the sign-in has ended', async () => {
+    const ends = {
+      'the user revokes': (token: string, grantId: string) =>
+        api.service.db.execute('update grants set revoked_at = $2 where id = $1', [grantId, api.service.db.now()]),
+      'the sign-in is replayed': (_: string, grantId: string) =>
+        api.service.db.execute(
+          `update token_families set revoked_at = $2, revoked_for = 'refresh_replay' where grant_id = $1`,
+          [grantId, api.service.db.now()],
+        ),
+    }
+    for (const [why, end] of Object.entries(ends)) {
+      const slow = await api.signIn(why, { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+      await fill(slow.connectionIds[0] ?? '', 3_000)
+      const headers = { authorization: `Bearer ${slow.access_token}` }
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(`${api.url}${path}?format=ndjson`, { headers }, resolve).on('error', reject)
+      })
+      assert.equal(response.statusCode, 200)
+      await end(slow.access_token, slow.grant_id)
+      let lines = 0
+      await assert.rejects(async () => {
+        for await (const chunk of response) lines += String(chunk).split('\n').length - 1
+      }, why)
+      assert.ok(lines < 3_000, `${why}: ${lines}`)
+    }
   })
 
   it('400: without a format, with another one, or with paging', async () => {

@@ -27,7 +27,7 @@ describe('a cell of the table', () => {
     it(`${JSON.stringify(given)} is written ${JSON.stringify(written)}`, () => assert.equal(toCell(given), written))
   }
 
-  it('never begins with what a spreadsheet would run', () => {
+  it('never begins with text that a spreadsheet would execute', () => {
     for (const start of ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n']) {
       assert.match(toCell(`${start}cmd`), /^"?'/)
     }
@@ -62,7 +62,7 @@ describe('the lines of an export', () => {
     assert.equal(lines, total)
   })
 
-  it('are made as they are read: a reader that waits holds no more than a few pages', async () => {
+  it('are produced as they are read: at most a few pages are held for a slow reader', async () => {
     const source = history()
     const stream = Readable.from(writeLines('ndjson', rowsFrom(0), source.listPage))
     const reader = stream[Symbol.asyncIterator]()

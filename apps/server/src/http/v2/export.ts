@@ -1,14 +1,17 @@
 /**
  * GET /accounts/v2/transactions/export. The answer is written page by page as fast as the client reads, so its length
- * costs no memory and no database connection is held between pages. When the client goes away, so does the walk.
+ * costs no memory and no database connection is held between pages. The walk ends when the client disconnects. A client
+ * decides how slowly it reads, so the consent is looked at again before each page: a stream that was begun before the
+ * consent ended must not show what was connected after that.
  */
 import { Readable } from 'node:stream'
 import { exportTransactions, type ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
+import type { Places } from '../../limits/index.ts'
 import type { TransactionItem } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { ownerOf } from '../shapes/owner.ts'
+import { allowanceOf, ownerOf } from '../shapes/owner.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters } from '../shapes/transaction-filters.ts'
 import { csvHeader, toCsvRow } from './csv.ts'
@@ -17,7 +20,7 @@ type Format = 'csv' | 'ndjson'
 type After = { occurredAt: string; id: string }
 
 const rowsPerPage = 500
-/** For one user in one process; a stream that is not read stays open until its connection ends. */
+/** For one user; a stream that is not read stays open until its connection ends. */
 const openPerUserMax = 3
 
 const mediaTypes: Readonly<Record<Format, string>> = {
@@ -25,9 +28,7 @@ const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
 }
 
-export function registerExport(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
-  const open = new Map<string, number>()
-
+export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, places }: FrontDoors): void {
   serve(app, exportTransactions, async ({ query, caller }) => {
     checkProviders('provider_ids', query.provider_ids)
     const { format, ...wanted } = query
@@ -35,10 +36,17 @@ export function registerExport(app: FastifyInstance, { serve, portfolio }: Front
     const filters = toTransactionFilters(wanted)
     const listPage = (after: After | undefined): Promise<TransactionItem[]> =>
       portfolio.listTransactions(owner, { limit: rowsPerPage, after, filters })
-    // Before the head of the answer is sent: what can be refused still can be.
+    const allowance = allowanceOf(caller)
+    const listNext = async (after: After): Promise<TransactionItem[]> => {
+      if (!(await oauth.isAllowed(allowance)))
+        throw new Refusal('invalid_token', 'The consent to this export has ended.')
+      return listPage(after)
+    }
+    // Runs before the head of the answer is sent, while a refusal is still possible.
     const first = await listPage(undefined)
-    const stream = Readable.from(writeLines(format, first, listPage))
-    holdPlace(open, owner.userKey, stream)
+    const leave = await takePlace(places, owner.userKey)
+    const stream = Readable.from(writeLines(format, first, listNext))
+    stream.once('close', leave)
     return {
       stream,
       mediaType: mediaTypes[format],
@@ -67,18 +75,10 @@ function toLine(format: Format, { item }: TransactionItem): string {
   return format === 'ndjson' ? `${item}\n` : toCsvRow(JSON.parse(item) as ResponseOf<typeof exportTransactions>)
 }
 
-function holdPlace(open: Map<string, number>, user: string, stream: Readable): void {
-  const before = open.get(user) ?? 0
-  if (before >= openPerUserMax) {
-    stream.destroy()
-    throw new Refusal('rate_limited', `At most ${openPerUserMax} exports of a user run at once.`, {
-      retryAfterSeconds: 5,
-    })
-  }
-  open.set(user, before + 1)
-  stream.once('close', () => {
-    const left = (open.get(user) ?? 1) - 1
-    if (left === 0) open.delete(user)
-    else open.set(user, left)
+async function takePlace(places: Places, userKey: string): Promise<() => void> {
+  const key = `export ${userKey}`
+  if (await places.take(key, openPerUserMax)) return () => places.leave(key)
+  throw new Refusal('rate_limited', `At most ${openPerUserMax} exports of a user run at once.`, {
+    retryAfterSeconds: 5,
   })
 }

@@ -21,7 +21,7 @@ describe('GET /accounts/v2/assets/history', async () => {
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
   const today = dayOf(noonMs)
   await api.untilPriced()
-  /** The present, which has passed for the service too: its clock and the test's differ by some milliseconds. */
+  /** A time that has also passed for the service, whose clock differs from the test's by some milliseconds. */
   const readClock = async (): Promise<number> => {
     await api.service.db.clock.refresh()
     const nowMs = api.service.db.clock.now()
@@ -34,7 +34,7 @@ describe('GET /accounts/v2/assets/history', async () => {
       const { data: positions } = await api.ask(listAssets, '/accounts/v2/assets?limit=100', ann.access_token)
       return sum(positions.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)])))
     }
-    // Prices move on: the history is read between two looks at the same ones.
+    // Prices change over time, so the history is read between two reads that saw the same prices.
     const { history, before } = await until(
       async () => ({
         before: await sumOfPositions(),
@@ -56,7 +56,7 @@ describe('GET /accounts/v2/assets/history', async () => {
     assert.equal(now?.value_in_usd, before)
   })
 
-  it('200: undone to its beginning, the history leaves exactly nothing', async () => {
+  it('200: undoing every transaction back to the beginning leaves exactly zero', async () => {
     const { data: connections } = await api.ask(listProviders, '/accounts/v2/providers', ann.access_token)
     const beganMs = Date.parse(connections[0]?.history_from ?? '')
     const query = `start_time=${new Date(beganMs - 3 * dayMs).toISOString()}&end_time=${dayOf(beganMs)}T00:00:00Z`
@@ -71,7 +71,7 @@ describe('GET /accounts/v2/assets/history', async () => {
     const atMs = noonMs - 200 * dayMs
     const at = new Date(atMs).toISOString()
 
-    it('200: now it is the present list, as it was read', async () => {
+    it('200: at the present time it equals the current list, as it was read', async () => {
       const { data: present } = await api.ask(listAssets, positions, ann.access_token)
       const now = new Date(await readClock()).toISOString()
       const { data, errors } = await until(
@@ -101,7 +101,7 @@ describe('GET /accounts/v2/assets/history', async () => {
       }
       const { data } = await api.ask(listAssets, `${positions}&as_of=${at}`, ann.access_token)
       assert.ok(data.length > 5)
-      // By asset: deepEqual does not look at the order of a map.
+      // The values are keyed by asset, because deepEqual ignores the order of a map.
       assert.deepEqual(
         new Map(data.map(({ asset_id, exact }) => [asset_id, exact.total_holdings])),
         new Map([...sums].filter(([, amount]) => !isZero(amount))),
@@ -132,7 +132,7 @@ describe('GET /accounts/v2/assets/history', async () => {
       )
     })
 
-    it('400: a moment that has not come, or that is not one, and names the bound', async () => {
+    it('400: a time in the future or an invalid one, and the error names the bound', async () => {
       const soon = new Date((await readClock()) + 3_600_000).toISOString()
       for (const [path, parameter] of [
         ['/accounts/v2/assets', 'as_of'],
@@ -159,8 +159,9 @@ describe('GET /accounts/v2/assets/history', async () => {
   describe('GET /accounts/v2/transactions?known_at', () => {
     const list = '/accounts/v2/transactions'
 
-    it('200: now it is the present list, page by page; before anything was known it is empty', async () => {
-      const now = new Date(await readClock()).toISOString()
+    it('200: at the present time it equals the current list, page by page; before anything was known it is empty', async () => {
+      // A client's clock may run ahead by seconds.
+      const now = new Date((await readClock()) + 5_000).toISOString()
       const present = await api.ask(listTransactions, `${list}?limit=2`, ann.access_token)
       const known = await api.ask(listTransactions, `${list}?limit=2&known_at=${now}`, ann.access_token)
       assert.deepEqual(known.data, present.data)
@@ -177,7 +178,7 @@ describe('GET /accounts/v2/assets/history', async () => {
       assert.equal((await api.call('GET', `${one}${before}`, ann.access_token)).status, 404)
     })
 
-    it('400: before what is kept, naming the earliest moment; beside filters that the past does not have', async () => {
+    it('400: a time before the kept history, with the earliest time in the error; filters that the past does not support', async () => {
       const earliestMs = (await readClock()) - 400 * dayMs
       const early = new Date(earliestMs - 60_000).toISOString()
       const { status, body } = await api.call<ErrorResponse>('GET', `${list}?known_at=${early}`, ann.access_token)
@@ -193,7 +194,7 @@ describe('GET /accounts/v2/assets/history', async () => {
     })
   })
 
-  it('200: where a record could not be understood, deriving ends and the reason is said', async () => {
+  it('200: at a record that could not be understood the history ends, and the reason is given', async () => {
     const cut = noonMs - 10 * dayMs
     await api.service.db.execute(
       `with made as (
@@ -220,7 +221,7 @@ describe('GET /accounts/v2/assets/history', async () => {
     assert.ok(data.every(({ value_in_usd: value }) => value === '0'))
   })
 
-  it('200: a day that was observed stays as it was seen, and goes with its connection', async () => {
+  it('200: a day that was observed keeps its value, and is deleted with its connection', async () => {
     await api.moveClock(86_400)
     const later = await api.signIn('ann')
     await untilRead(api.url, later.access_token)

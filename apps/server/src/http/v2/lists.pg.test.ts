@@ -33,7 +33,7 @@ describe('platform v2', async () => {
   const whole = await walk(`${transactions}?limit=100`)
   const [someId = ''] = whole
 
-  /** A moment after everything that was written so far, and before everything that comes. */
+  /** A time after everything written so far, and before everything that follows. */
   async function passTime(): Promise<string> {
     const { last } = await api.service.db.row<{ last: string }>('select max(updated_at) as last from transactions')
     await api.moveClock(10)
@@ -50,7 +50,7 @@ describe('platform v2', async () => {
   }
 
   describe('200', () => {
-    it('every list is what its schema says', async () => {
+    it('every list matches its schema', async () => {
       assert.equal((await api.ask(listProviders, '/accounts/v2/providers', token)).data.length, 1)
       assert.ok((await api.ask(listAssets, '/accounts/v2/assets?limit=100', token)).data.length > 10)
       assert.ok((await api.ask(listCatalog, '/accounts/v2/providers/catalog', token)).data.length > 0)
@@ -58,7 +58,7 @@ describe('platform v2', async () => {
       assert.equal(data.id, someId)
     })
 
-    it('a transaction says of the user’s connections what the list says', async () => {
+    it('a single transaction describes the user’s connections as the list does', async () => {
       const providers = ['default', 'revoked_later'].map((scenario) => ({ provider_id: 'kraken', scenario }))
       const eve = await api.signIn('eve', { providers })
       const { data, errors } = await api.ask(listTransactions, '/accounts/v2/transactions?limit=1', eve.access_token)
@@ -70,7 +70,7 @@ describe('platform v2', async () => {
       assert.deepEqual(one.errors, errors)
     })
 
-    it('limit is 30 unless given, and every page but the last is full', async () => {
+    it('limit defaults to 30, and every page but the last is full', async () => {
       const first = await api.ask(listTransactions, transactions, token)
       assert.equal(first.data.length, 30)
       assert.equal(new URLSearchParams(first.page.next.split('?')[1]).get('limit'), '30')
@@ -121,7 +121,7 @@ describe('platform v2', async () => {
       assert.ok(!found.includes(data[0]?.id ?? ''))
     })
 
-    it('updated_since adds a list of what is gone, and nothing else does', async () => {
+    it('only updated_since adds a list of removed transactions', async () => {
       const removed = await api.ask(
         listTransactions,
         `${transactions}?updated_since=2020-01-01T00:00:00Z&limit=5`,
@@ -131,7 +131,14 @@ describe('platform v2', async () => {
       assert.equal((await api.ask(listTransactions, transactions, token)).removed, undefined)
     })
 
-    it('updated_since: what is gone comes in pages, and next continues until both lists have ended', async () => {
+    it('updated_since: nothing has changed since a time in the far future, and everything since the year 1', async () => {
+      const since = (time: string) => api.ask(listTransactions, `${transactions}?updated_since=${time}`, token)
+      const far = await since('9999-12-31T23:59:59.999Z')
+      assert.deepEqual([far.data, far.removed], [[], []])
+      assert.ok((await since('0001-01-01T00:00:00Z')).data.length > 0)
+    })
+
+    it('updated_since: removed transactions are in pages too, and next continues until both lists have ended', async () => {
       const providers = [{ provider_id: 'kraken' }, { provider_id: 'kraken' }]
       const lou = await api.signIn('lou', { providers })
       const since = await passTime()
@@ -157,7 +164,7 @@ describe('platform v2', async () => {
       assert.deepEqual(ids.intersection(removedIds), new Set())
     })
 
-    it('updated_since finds all of a connection from the moment its session was settled, and says so', async () => {
+    it('updated_since returns everything of a connection once its session is settled, with a later updated_at', async () => {
       const session = await authorize(api.url, 'max', [{ provider_id: 'kraken' }])
       const { db } = api.service
       const read = `select from transactions join connections c using (user_key, connection_key) where c.id = $1`
@@ -178,7 +185,7 @@ describe('platform v2', async () => {
 
   describe('400', () => {
     for (const limit of ['0', '101', 'abc', '-1', '1.5', '1e2', '٣']) {
-      it(`limit ${limit} is out of range, never clamped`, async () => {
+      it(`limit ${limit} is refused, never clamped`, async () => {
         await refused(`${transactions}?limit=${encodeURIComponent(limit)}`, 'limit')
       })
     }
@@ -198,7 +205,7 @@ describe('platform v2', async () => {
       }
     })
 
-    it('a type or category that does not exist, and a range that ends before it begins', async () => {
+    it('an unknown type or category, and a range that ends before it begins, are refused', async () => {
       await refused(`${transactions}?types=trade`, 'types')
       await refused(`${transactions}?categories=input_only`, 'categories')
       const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
@@ -208,7 +215,7 @@ describe('platform v2', async () => {
       await refused(`${transactions}?start_time=2026-01-01T00:00:00`, 'start_time')
     })
 
-    it('a cursor that was altered, is another user’s or another list’s, or is contradicted', async () => {
+    it('a cursor is refused when it was altered, belongs to another user or list, or contradicts the filters', async () => {
       const { page } = await api.ask(listTransactions, `${transactions}?limit=5&types=send`, token)
       const cursor = new URLSearchParams(page.next.split('?')[1]).get('cursor') ?? ''
       await refused(`${transactions}?cursor=${cursor.slice(0, -2)}AA`, 'cursor')
@@ -221,7 +228,7 @@ describe('platform v2', async () => {
   })
 
   describe('404', () => {
-    it('another user’s transaction is like a missing one, apart from the request id', async () => {
+    it('another user’s transaction gets the same answer as a missing one, apart from the request id', async () => {
       const answers = [
         await api.call<Problem>('GET', `${transactions}/${someId}`, bob.access_token),
         await api.call<Problem>('GET', `${transactions}/txn_${'0'.repeat(32)}`, bob.access_token),

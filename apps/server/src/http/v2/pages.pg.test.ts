@@ -7,7 +7,7 @@ import { openResource, type Answer } from '../test-resource.ts'
 interface List {
   path: string
   token: string | undefined
-  /** Where the rows and the next page stand. */
+  /** Where the rows and the next page are in the answer. */
   style: 'page' | 'link'
   /** A filter that all rows pass, and one that contradicts it. */
   filter?: [name: string, value: string, other: string]
@@ -44,7 +44,7 @@ describe('pages of every list', async () => {
     )
     await addTransactions(user, user === ann.user_id ? transactionsTotal : 2)
   }
-  /** Of the user's first connection; three of them a second. */
+  /** Adds transactions to the user's first connection, three for each second. */
   async function addTransactions(user: string, count: number, name = '', second = 'n / 3'): Promise<void> {
     await db.execute(
       `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type, category,
@@ -152,7 +152,7 @@ describe('pages of every list', async () => {
         assert.equal((await ask(list, withQuery(list, 'limit=1'))).rows.length, 1)
       })
 
-      it('without a limit it is 30, or in v1 all rows where nothing is in pages by itself', async () => {
+      it('limit defaults to 30, except in v1 lists that return all rows unless a limit is given', async () => {
         const { rows } = await ask(list, list.path)
         const all = await walk(list, withQuery(list, 'limit=100'))
         assert.equal(rows.length, list.limitDefault === null ? all.length : Math.min(all.length, list.limitDefault))
@@ -168,13 +168,13 @@ describe('pages of every list', async () => {
         assert.equal(query.get('limit'), '1')
       })
 
-      it('a walk by any limit meets every row once, in one order', async () => {
+      it('a walk with any limit returns every row once, in one order', async () => {
         const all = await walk(list, withQuery(list, `limit=100${filterOf(list)}`))
         assert.equal(new Set(all.map((row) => JSON.stringify(row))).size, all.length)
         assert.deepEqual(await walk(list, withQuery(list, `limit=7${filterOf(list)}`)), all)
       })
 
-      it('the next page is fetched by all of the ways', async () => {
+      it('every documented way fetches the next page', async () => {
         const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
         const expected = await ask(list, next)
         const whole = encodeURIComponent(next)
@@ -189,7 +189,7 @@ describe('pages of every list', async () => {
         else await refused(list, `cursor=${whole}&next_uri=${whole}`, 'next_uri')
       })
 
-      it('limit is not a filter: it may change, and beside a bare cursor it is the default', async () => {
+      it('limit is not a filter: it may change, and with a bare cursor it has its default', async () => {
         const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
         const rest = (await walk(list, withQuery(list, `limit=100${filterOf(list)}`))).slice(1)
         for (const [query, count] of [
@@ -209,7 +209,7 @@ describe('pages of every list', async () => {
         await refused(list, `cursor=${unfiltered}&${name}=${value}`, name)
       })
 
-      it('a cursor that was altered, or is of another list or user, is a 400 that says so', async () => {
+      it('a cursor that was altered, or belongs to another list or user, is a 400 that says so', async () => {
         const { next } = await ask(list, withQuery(list, 'limit=1'))
         const cursor = cursorOf(next)
         const altered = `${cursor.startsWith('A') ? 'B' : 'A'}${cursor.slice(1)}`
@@ -241,7 +241,7 @@ describe('pages of every list', async () => {
       const page = await ask(list, next)
       seen.push(...idsOf(page.rows))
       next = page.next
-      // Newer, older and in the midst of what is there.
+      // The rows are newer, older and in the middle of the existing ones.
       await addTransactions(ann.user_id, 4, `turn ${turn}`, 'n * 7 - 14')
     }
     assert.equal(new Set(seen).size, seen.length)

@@ -50,7 +50,7 @@ const messages: Readonly<Record<ProofRow['causes'][number]['cause'], string>> = 
   unreadable_record: 'A record of the provider could not be understood, so what it moved is not in the sum.',
   unknown_type: 'The difference equals a movement whose meaning is not known.',
   rounding: 'The difference is smaller than the smallest amount that the provider reports.',
-  accrual: 'What is staked has grown, and the provider has not booked it yet.',
+  accrual: 'What earns interest or rewards has grown, and the provider has not booked it yet.',
   provider_correction: 'The provider withdrew or changed a record of this time.',
   unexplained: 'The transactions do not add up to what the provider reports, and no cause is known.',
 }

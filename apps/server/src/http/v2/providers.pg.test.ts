@@ -7,7 +7,7 @@ import { openResource } from '../test-resource.ts'
 type Problem = ErrorResponse
 const path = '/accounts/v2/providers'
 
-describe('providers of a user', async () => {
+describe('a provider of a user', async () => {
   const api = await openResource()
   const { access_token: token } = await api.signIn('ann')
 
@@ -36,7 +36,7 @@ describe('providers of a user', async () => {
     return answer.body
   }
 
-  it('200: is added with its label, listed in the order it came, page by page', async () => {
+  it('200: is added with its label, and listed in the order of adding, page by page', async () => {
     const ids = [await add('Savings'), await add(), await add('Ä label')]
     const { data } = await api.ask(listProviders, path, token)
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe('providers of a user', async () => {
     )
   })
 
-  it('200: is removed by its id, in the query or in the body, or with all of its provider', async () => {
+  it('200: is removed by its id in the query or in the body, or together with all connections of its provider', async () => {
     const before = await listIds()
     const [first = '', second = '', ...rest] = before
     const byQuery = await api.ask(removeProvider, `${path}?connection_id=${first}`, token)
@@ -96,16 +96,19 @@ describe('providers of a user', async () => {
     assert.deepEqual([errors[0]?.cause, errors[0]?.parameter], ['unknown_parameter', 'force'])
   })
 
-  it('400: a kind that a provider cannot be connected by is answered with those it can', async () => {
+  it('400: a connection type that the provider does not support is answered with those it does', async () => {
     const wallet = { provider_id: 'kraken', connection: { type: 'wallet', address: '0x0' } }
     const { errors } = await refused('POST', path, wallet)
     assert.equal(errors[0]?.message, 'must be api_key for Kraken, got wallet')
   })
 
-  it('400: adding an unknown provider, a kind it cannot be connected by, or without a field, names what is wrong', async () => {
+  it('400: an unknown provider, an unsupported connection type or a missing field is named', async () => {
     const key = { type: 'api_key', api_key: 'a', secret_key: 'b' }
     const cases: [object, string, string][] = [
       [{ provider_id: 'krakn', connection: key }, 'unknown_provider', 'provider_id'],
+      // Which fields are missing depends on the provider, so an unknown one comes first.
+      [{ provider_id: 'krakn', connection: { type: 'api_key' } }, 'unknown_provider', 'provider_id'],
+      [{ provider_id: 'krakn' }, 'unknown_provider', 'provider_id'],
       [{ connection: key }, 'invalid_parameter', 'provider_id'],
       [{ provider_id: 'kraken' }, 'invalid_parameter', 'connection'],
       [

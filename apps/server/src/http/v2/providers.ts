@@ -4,18 +4,30 @@ import type { FastifyInstance } from 'fastify'
 import { readRows } from '../paging/pages.ts'
 import { readCatalog } from '../shapes/catalog.ts'
 import { applicationOf, ownerOf } from '../shapes/owner.ts'
-import { toAdded, toConnectedMembers, toCredentials, toProofMember, toSelection } from '../shapes/providers.ts'
+import {
+  checkNamedProvider,
+  toAdded,
+  toConnectedMembers,
+  toCredentials,
+  toProofMember,
+  toSelection,
+} from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 export function registerProviders(app: FastifyInstance, { serve, connections, connect, catalog }: FrontDoors): void {
-  serve(app, addProvider, async ({ body, caller }) => {
-    const result = await connect.addForApplication(applicationOf(caller), {
-      providerId: body.provider_id,
-      displayLabel: body.display_label ?? null,
-      credentials: toCredentials('provider_id', body.provider_id, body.connection),
-    })
-    return { json: toAdded(result) }
-  })
+  serve(
+    app,
+    addProvider,
+    async ({ body, caller }) => {
+      const result = await connect.addForApplication(applicationOf(caller), {
+        providerId: body.provider_id,
+        displayLabel: body.display_label ?? null,
+        credentials: toCredentials('provider_id', body.provider_id, body.connection),
+      })
+      return { json: toAdded(result) }
+    },
+    (body) => checkNamedProvider('provider_id', body),
+  )
 
   serve(app, completeProvider, async ({ params, body, caller }) => {
     const of = { ...applicationOf(caller), providerId: params.provider_id, sessionId: null }

@@ -52,11 +52,11 @@ describe('reading', async () => {
       assert.equal(JSON.stringify(data).includes('innards'), false)
     })
 
-    it('200: what was not read because the key was revoked has that cause and its remedy', async () => {
+    it('200: a window that was not read because the key was revoked has that cause and its remedy', async () => {
       const eve = await api.signIn('eve', { providers: [{ provider_id: 'kraken', scenario: 'revoked_later' }] })
       const { data } = await api.ask(getCoverage, coveragePath(eve.connectionIds[0] ?? ''), eve.access_token)
       const ledger = data.streams.find(({ stream }) => stream === 'ledger')
-      // What is older than the last page, and what came since.
+      // One window is older than the last page, and one came since.
       const causes = ledger?.holes.map(({ cause }) => cause)
       assert.deepEqual(causes, ['invalid_credentials', 'invalid_credentials'])
       assert.notEqual(ledger?.remedy, null)
@@ -68,7 +68,7 @@ describe('reading', async () => {
       assert.equal((await api.call('GET', coveragePath(connectionId), narrow.access_token)).status, 403)
     })
 
-    it('404: another user’s connection is like a missing one', async () => {
+    it('404: another user’s connection gets the same answer as a missing one', async () => {
       for (const id of [connectionId, missing, 'nonsense']) {
         const { status, body } = await api.call<Problem>('GET', coveragePath(id), bob.access_token)
         assert.deepEqual([status, body.code], [404, 'not_found'], id)
@@ -83,7 +83,7 @@ describe('reading', async () => {
         ({ data }) => !['queued', 'running'].includes(data.status),
       )
 
-    it('200: reads balances again, right after the first read, and can be followed', async () => {
+    it('200: reads balances again even right after the first read, and can be followed', async () => {
       const before = await heldAt()
       const { data } = await api.ask(refreshAssets, '/accounts/v2/assets/refresh', ann.access_token)
       assert.equal(data.status, 'queued')
@@ -95,8 +95,8 @@ describe('reading', async () => {
       assert.ok((await heldAt()) > before)
     })
 
-    it('429: again within 60 seconds, with Retry-After; other kind, other user and v1 words apart', async () => {
-      // What cools down begins to do so here: the tests before may have taken longer than it lasts.
+    it('429: repeated within 60 seconds, with Retry-After, in v1 too; another user is not affected', async () => {
+      // The cooldown begins here, because the tests before may have taken longer than it lasts.
       await api.moveClock(60)
       await api.ask(refreshAssets, '/accounts/v2/assets/refresh', ann.access_token)
       const { status, headers, body } = await api.call<Problem>(
@@ -126,13 +126,13 @@ describe('reading', async () => {
       )
     })
 
-    it('200: cooling down is over after 60 seconds by the service’s clock', async () => {
+    it('200: the cooldown ends after 60 seconds by the service’s clock', async () => {
       await api.moveClock(60)
       const { data } = await api.ask(refreshAssets, '/accounts/v2/assets/refresh', ann.access_token, {})
       assert.equal((await untilDone(ann, data.refresh_id)).data.status, 'succeeded')
     })
 
-    it('200: what cools down beside what does not is said, and the whole is partial', async () => {
+    it('200: connections that are cooling down are named, and the refresh is partial', async () => {
       const more = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
       await api.moveClock(60)
       await api.ask(refreshAssets, '/accounts/v2/assets/refresh', more.access_token, { connection_ids: [connectionId] })
@@ -143,7 +143,7 @@ describe('reading', async () => {
       assert.equal((await untilDone(more, data.refresh_id)).data.status, 'partial')
     })
 
-    it('200: without connections there is nothing to do, and it is done', async () => {
+    it('200: without connections there is nothing to do, and the refresh is complete', async () => {
       const zoe = await api.signIn('zoe')
       for (let round = 0; round < 2; round += 1) {
         const { data } = await api.ask(refreshAssets, '/accounts/v2/assets/refresh', zoe.access_token)
@@ -151,7 +151,7 @@ describe('reading', async () => {
       }
     })
 
-    it('200: a connection that needs its owner fails with the cause, and is not a matter of waiting', async () => {
+    it('200: a connection that needs its owner fails with the cause, without advice to wait', async () => {
       const kim = await api.signIn('kim', { providers: [{ provider_id: 'kraken', scenario: 'revoked_later' }] })
       const { data } = await api.ask(refreshTransactions, '/accounts/v2/transactions/refresh', kim.access_token)
       assert.equal(data.status, 'failed')
@@ -168,7 +168,7 @@ describe('reading', async () => {
       }
     })
 
-    it('404: a connection or refresh of another user, and nothing is queued', async () => {
+    it('404: a connection or refresh of another user is not found, and nothing is queued', async () => {
       const ids = [...bob.connectionIds, connectionId]
       const answer = await api.call('POST', '/accounts/v2/transactions/refresh', bob.access_token, {
         connection_ids: ids,

@@ -31,7 +31,7 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
     const owner = ownerOf(caller)
     const known = hasIdShape('rfr', params.refresh_id)
     const refresh = known ? await sync.findRefresh(owner, params.refresh_id) : undefined
-    if (refresh === undefined) throw new Refusal('not_found', 'There is no such refresh.')
+    if (refresh === undefined) throw new Refusal('not_found', 'No such refresh.')
     return { json: { data: toRefreshData(refresh), errors: await connections.listIssues(owner) } }
   })
 }

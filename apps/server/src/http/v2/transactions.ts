@@ -7,7 +7,7 @@ import type { Position } from '../paging/cursor.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters } from '../shapes/transaction-filters.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { checkMoment } from './moments.ts'
+import { toMoment } from './moments.ts'
 
 const idShape = /^txn_[0-9a-f]{32}$/
 
@@ -15,21 +15,20 @@ export function registerTransactions(
   app: FastifyInstance,
   { serve, portfolio, now, versionsKeptMs }: FrontDoors,
 ): void {
-  const checkKnownAt = (knownAt: string | undefined): void =>
-    checkMoment('known_at', knownAt, { latestMs: now(), earliestMs: now() - versionsKeptMs })
+  const toKnownAt = (asked: string | undefined): string | undefined =>
+    toMoment('known_at', asked, { latestMs: now(), earliestMs: now() - versionsKeptMs })
 
   serve.reading(app, listTransactions, {
     read(access, { query, page: { limit, position } }) {
       checkProviders('provider_ids', query.provider_ids)
-      const { known_at: knownAt } = query
-      checkKnownAt(knownAt)
+      const knownAt = toKnownAt(query.known_at)
       if (knownAt !== undefined) {
         const [occurredAt = '', id = ''] = position ?? []
         const after = position && { occurredAt, id }
         return portfolio.readKnownAt(access, { filters: toTransactionFilters(query), limit, after, knownAt })
       }
       const places = toPlaces(position, query.updated_since)
-      // The list has ended, and the other one has not.
+      // This list has ended, but the other one has not.
       if (places.list === 'ended') return portfolio.readRemoved(access, { after: places.removed, limit })
       const { list: after, removed } = places
       const filters = toTransactionFilters(query)
@@ -44,8 +43,7 @@ export function registerTransactions(
 
   serve.reading(app, getTransaction, {
     read(access, { params, query }) {
-      const { known_at: knownAt } = query
-      checkKnownAt(knownAt)
+      const knownAt = toKnownAt(query.known_at)
       if (!idShape.test(params.id)) throw notFound()
       if (knownAt !== undefined) return portfolio.readOneKnownAt(access, { id: params.id, knownAt })
       return portfolio.readTransaction(access, params.id)
@@ -59,7 +57,7 @@ export function registerTransactions(
 
 const notFound = (): Refusal => new Refusal('not_found', 'There is no such transaction.')
 
-/** Where the list of transactions goes on, and that of removed ones, which is there only with `updated_since`. */
+/** Where the list of transactions continues, and that of removed ones, which exists only with `updated_since`. */
 type Places =
   { list: Place | undefined; removed: { after: FeedPlace } | undefined } | { list: 'ended'; removed: FeedPlace }
 

@@ -18,7 +18,7 @@ export interface AssetDay {
   day: Day
 }
 
-/** Makes these what the transactions of these ids wait for; `formerIds` are those that were there before. */
+/** Replaces the prices that the transactions of these ids wait for; `formerIds` are those that existed before. */
 export async function replaceAwaited(
   tx: Sql,
   ref: ConnectionRef,

@@ -2,6 +2,7 @@ import { parseDecimal } from '@assay/core'
 import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { recordStatements } from '../../db/test-statements.ts'
 import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
 
 describe('deriving', () => {
@@ -24,7 +25,7 @@ describe('deriving', () => {
     assert.deepEqual(await db.rows('select from due_groups'), [])
   })
 
-  it('a record that changed changes its own transaction, and the time of that one alone', async (t) => {
+  it('a changed record changes only its own transaction and that one’s time', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
     await derive()
@@ -39,7 +40,20 @@ describe('deriving', () => {
     assert.notEqual(after[1]?.updated_at, before[1]?.updated_at)
   })
 
-  it('has PostgreSQL look at tables that it never saw before it searches a first history', async (t) => {
+  it('takes fewer groups at once when a stranger has made their records large, and derives all of them', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    const note = 'x'.repeat(1_000_000)
+    const rows = Array.from({ length: 36 }, (_, index) => ledgerRow(`L${index}`, `R${index}`, { note }, noonMs + index))
+    for (let at = 0; at < rows.length; at += 10) await keep(...rows.slice(at, at + 10))
+    const statements = await recordStatements(() => derive())
+    const taken = statements.filter(({ text }) => text.includes('delete from due_groups'))
+    const sizes = taken.map(({ values }) => (values.at(-1) as unknown[]).length)
+    assert.ok(Math.max(...sizes) <= 32, `${sizes.join(', ')} megabytes at once`)
+    assert.equal((await listWritten()).length, 36)
+    assert.deepEqual(await db.rows('select from due_groups'), [])
+  })
+
+  it('has PostgreSQL analyse new tables before it searches a first history', async (t) => {
     const { db, keep, derive } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     const countUnseen = async (): Promise<number> =>
@@ -48,7 +62,7 @@ describe('deriving', () => {
     await derive(undefined, { sinceMs: noonMs })
     assert.equal(await countUnseen(), 0)
 
-    // One record is no measure of a thousand.
+    // Statistics of one record say nothing about a thousand.
     const more = Array.from({ length: 1_000 }, (_, index) => ledgerRow(`M${index}`, `M${index}`, {}, noonMs + index))
     await keep(...more)
     await derive(undefined, { sinceMs: noonMs })
@@ -58,7 +72,7 @@ describe('deriving', () => {
     assert.equal(reltuples, 1_001)
   })
 
-  it('writes the same id for the same connection and key, another for another connection', async (t) => {
+  it('writes the same id for the same connection and key, and another id for another connection', async (t) => {
     const { db, keep, keepAt, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
@@ -71,7 +85,7 @@ describe('deriving', () => {
     assert.equal(new Set(written.map(({ document }) => document)).size, 1)
   })
 
-  it('retires the id of a transaction that its records no longer make', async (t) => {
+  it('retires the id of a transaction that its records no longer produce', async (t) => {
     const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keep(
       ledgerRow('L1', 'R1', { type: 'rollover', amount: '0', fee: '0.01' }),
@@ -88,7 +102,7 @@ describe('deriving', () => {
     assert.deepEqual(await listRemovedIds(), gone)
   })
 
-  it('lets a record move to another group: nothing stays of it where it was', async (t) => {
+  it('lets a record move to another group and leaves nothing of it in the old one', async (t) => {
     const { db, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keep(
       ledgerRow('L1', 'R1'),
@@ -107,7 +121,7 @@ describe('deriving', () => {
     assert.match(after[0]?.document ?? '', /"asset_symbol":"USD","asset_id":"fiat:usd","amount":"0.5"/)
     assert.match(after[1]?.document ?? '', /"type":"uncategorized"/)
     assert.doesNotMatch(after[1]?.document ?? '', /USD/)
-    // R1 and R2 are there under ids they had; nothing that is served is also reported as removed.
+    // R1 and R2 have ids that they had before; no served transaction is also reported as removed.
     const removed = await listRemovedIds()
     assert.deepEqual(
       removed.filter((id) => after.some((row) => row.id === id)),
@@ -121,7 +135,7 @@ describe('deriving', () => {
     )
   })
 
-  it('ends a group whose last record went elsewhere, and its poison', async (t) => {
+  it('ends a group whose last record moved elsewhere, and clears its poison', async (t) => {
     const { db, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keep(ledgerRow('L1', 'unreadable:L1', { amount: 'a lot' }), ledgerRow('L2', 'R2'))
     await derive()
@@ -138,7 +152,7 @@ describe('deriving', () => {
   })
 })
 
-/** Makes of the record L2 the transaction that the group R1 makes. */
+/** Makes the record L2 produce the transaction that the group R1 produces. */
 function twinOf(connector: Connector): Connector {
   return {
     ...connector,
@@ -151,7 +165,7 @@ function twinOf(connector: Connector): Connector {
 }
 
 describe('a group that cannot be read', () => {
-  it('stops nothing but itself, and says why', async (t) => {
+  it('stops only itself, and says why', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { amount: 'a lot' }), ledgerRow('L3', 'R3'))
     assert.equal(await derive(), true)
@@ -167,7 +181,7 @@ describe('a group that cannot be read', () => {
     assert.match(poison[0]?.reason ?? '', /not a decimal number/)
   })
 
-  it('keeps what it had become before, and recovers when the provider corrects it', async (t) => {
+  it('keeps its earlier transaction, and recovers when the provider corrects the record', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
@@ -181,7 +195,7 @@ describe('a group that cannot be read', () => {
     assert.deepEqual(await db.rows('select from poison_groups'), [])
   })
 
-  it('is also one that makes a transaction which another group has made', async (t) => {
+  it('includes one that produces a transaction of another group', async (t) => {
     const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     // The newest group is derived first.
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - 1), ledgerRow('L3', 'R3'))
@@ -193,7 +207,7 @@ describe('a group that cannot be read', () => {
     assert.equal((await db.rows('select from poison_groups')).length, 1)
   })
 
-  it('also when the other group was derived long before: the transaction stays with the first', async (t) => {
+  it('leaves the transaction with the first group, even when that one was derived long before', async (t) => {
     const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
@@ -206,7 +220,7 @@ describe('a group that cannot be read', () => {
 })
 
 describe('a rendered transaction', () => {
-  it('has the price of its day and exact values, and a total only when every part has one', async (t) => {
+  it('has the price of its day and exact values, and a total only when every part has a value', async (t) => {
     const { keep, derive, listWritten } = await openLedger(t, { price: parseDecimal('64000.123456789') })
     const unpriced = ledgerRow('L2', 'R2', { asset: 'ZQNT', amount: '0.000000000000000001', fee: '3' })
     await keep(ledgerRow('L1', 'R1', { amount: '0.00000001', fee: '0.00000001' }), unpriced)
@@ -230,7 +244,7 @@ describe('a rendered transaction', () => {
     assert.equal(other?.fees.total_in_usd, null)
   })
 
-  it('is there without a price while the source of prices is down', async (t) => {
+  it('is served without a price while the price source is down', async (t) => {
     const { keep, derive, listWritten } = await openLedger(t, { price: 'down' })
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { asset: 'ZUSD' }))
     assert.equal(await derive(), true)
@@ -245,7 +259,7 @@ describe('a rendered transaction', () => {
 })
 
 describe('what was read', () => {
-  it('is counted from its first moment on, also when the first moment goes', async (t) => {
+  it('is counted from its earliest time, even when the earliest record is removed', async (t) => {
     const { db, keep, derive } = await openLedger(t)
     const count = (): Promise<unknown> => db.row('select history_from, transaction_count from connections')
     assert.deepEqual(await count(), { history_from: null, transaction_count: '0' })
@@ -268,7 +282,7 @@ describe('what was read', () => {
     assert.equal(await keep('L2', 'L3', 'L3'), 1)
   })
 
-  it('is kept only while the connection is there', async (t) => {
+  it('is kept only while the connection exists', async (t) => {
     const { db, keep } = await openLedger(t)
     await db.execute('delete from connections')
     await assert.rejects(keep(ledgerRow('L1', 'R1')), { name: 'ConnectionGone' })

@@ -29,6 +29,10 @@ export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps 
 
 /** How many groups one transaction writes: few enough that memory stays flat, many enough that commits do not dominate. */
 export const groupsPerBatch = 1_000
+/** What the records of one batch may take in memory. A thousand trades with their records take one or two megabytes. */
+const batchBytesMax = 32 * 1024 * 1024
+/** How much smaller a batch becomes that is too large, and how much larger the next one. */
+const [narrowing, widening] = [8, 2]
 
 /** How many connections are remembered as priced today. Forgetting one costs a few statements. */
 const pricedTodayMax = 100_000
@@ -48,14 +52,13 @@ export function createDerive(deps: DeriveDeps): Derive {
     const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPlace, limit: groupsPerBatch, sinceMs })
     const isIdle = first.groups.length === 0
     if (first.groups.length === groupsPerBatch) await ensureStatistics(deps.db)
-    // A holding has a value on every day since it began, also on days without a transaction. Once a day is enough for a
+    // A holding has a value on every day since it began, even on days without a transaction. Once a day is enough for a
     // connection that has nothing new.
     const today = `${deps.db.now().slice(0, 10)} ${ref.userKey} ${ref.connectionKey}`
     if (isIdle && (sinceMs !== undefined || pricedToday.has(today))) return true
     const ensurePrices = await createEnsurePrices(deps, ref)
-    if (!isIdle && !(await deriveDue({ ...deps, ensurePrices }, ref, source, { first, mayContinue, sinceMs }))) {
-      return false
-    }
+    const due = { ref, source, sinceMs }
+    if (!isIdle && !(await deriveDue({ ...deps, ensurePrices }, due, { first, mayContinue }))) return false
     if (sinceMs === undefined) {
       await ensurePrices(new Set(await listHeldAssetIds(deps.db, ref)), Infinity)
       if (pricedToday.size >= pricedTodayMax) pricedToday.clear()
@@ -65,33 +68,61 @@ export function createDerive(deps: DeriveDeps): Derive {
   }
 }
 
+/** What is to be derived: the groups that are due, from the newest on. */
+interface Due {
+  ref: ConnectionRef
+  source: Source
+  sinceMs: number | undefined
+}
+
+interface Drafted {
+  page: raw.DuePage
+  batch: PricedBatch
+  isLast: boolean
+}
+
+/**
+ * Drafts one batch after another. Records of a wallet may be large, and a stranger decides how many of them share a group:
+ * then a batch has fewer groups, down to a single one, and those after it may have more again.
+ */
+function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, sinceMs }: Due) {
+  let limit = groupsPerBatch
+  return async (from: raw.DuePlace, listed?: raw.DuePage): Promise<Drafted> => {
+    for (let known = listed; ; known = undefined) {
+      const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, sinceMs }))
+      const keys = page.groups.map(({ key }) => key)
+      const records = await raw.listRaw(deps.db, ref, keys, keys.length > 1 ? batchBytesMax : undefined)
+      if (records === undefined) {
+        limit = Math.ceil(Math.min(limit, keys.length) / narrowing)
+        continue
+      }
+      const isLast = page.groups.length < limit
+      limit = Math.min(groupsPerBatch, limit * widening)
+      return { page, batch: await draftAndPrice(deps, source, page.groups, records), isLast }
+    }
+  }
+}
+
 /** False when `mayContinue` ended it first. */
 async function deriveDue(
   deps: DeriveDeps & DraftDeps,
-  ref: ConnectionRef,
-  source: Source,
-  { first, mayContinue, sinceMs }: { first: raw.DuePage; mayContinue: () => boolean; sinceMs: number | undefined },
+  due: Due,
+  { first, mayContinue }: { first: raw.DuePage; mayContinue: () => boolean },
 ): Promise<boolean> {
-  const { db } = deps
-  const price = (groups: readonly raw.DueGroup[]): Promise<PricedBatch> => draftAndPrice(deps, db, ref, source, groups)
-  let page = first
-  let batch = await price(page.groups)
+  const draft = createDrafter(deps, due)
+  let drafted = await draft(raw.newestPlace, first)
   for (;;) {
-    const isLast = page.groups.length < groupsPerBatch
-    const next = isLast
-      ? undefined
-      : raw
-          .listDueGroups(db, ref, { from: page.last, limit: groupsPerBatch, sinceMs })
-          .then(async (found) => ({ page: found, batch: await price(found.groups) }))
+    const { page, batch, isLast } = drafted
+    const next = isLast ? undefined : draft(page.last)
     // It is awaited below. If writing fails first, that error is thrown and this one must not be unhandled.
     next?.catch(() => undefined)
-    await writeBatch(deps, ref, source, batch)
+    await writeBatch(deps, due.ref, due.source, batch)
     if (next === undefined) return true
-    await ensureStatistics(db)
+    await ensureStatistics(deps.db)
     const following = await next
     if (following.page.groups.length === 0) return true
     if (!mayContinue()) return false
-    ;({ page, batch } = following)
+    drafted = following
   }
 }
 

@@ -3,8 +3,8 @@
  * connection are written by the statement that serves it, because v1 and v2 name them differently and because deriving
  * again must give the same bytes.
  *
- * Facts that come later than the records (a price, the other side of a transfer) are put into the stored document by the
- * functions that put them into a new one: however a text came about, it is the same text.
+ * Facts that come later than the records (a price, the other side of a transfer) are put into the stored document by
+ * the functions that put them into a new one: so the same facts always give the same text.
  */
 import {
   certainFrom,
@@ -20,7 +20,7 @@ export type Categorization = Pick<TransactionDraft, 'category' | 'method' | 'con
 
 /** The other side of an own transfer. */
 export interface Counterpart {
-  /** As it is stored. */
+  /** The id in its stored form. */
   transactionId: string
   confidence: number
 }
@@ -57,7 +57,7 @@ export interface TransactionDocument {
   incomplete: string[]
 }
 
-/** Without prices, and without a counterpart. */
+/** The text without prices and without a counterpart. */
 export function toDocument(draft: TransactionDraft): TransactionDocument {
   const { category, method, confidence } = draft
   return {
@@ -131,8 +131,8 @@ function toAmount({ asset_id, amount }: Pick<CurrencyValue, 'asset_id' | 'amount
 }
 
 /**
- * `alone` is how the transaction is categorized without a counterpart. The type stays: it left, or came, either way. A
- * counterpart that is not certain enough is a suggestion, and the category stays too.
+ * `alone` is how the transaction is categorized without a counterpart. The type stays, because the amount left or
+ * arrived either way. A counterpart that is not certain enough is a suggestion, and the category stays too.
  */
 export function withCounterpart(
   document: TransactionDocument,
@@ -154,7 +154,7 @@ export function renderDocument(document: TransactionDocument): string {
 }
 
 export function parseDocument(text: string): TransactionDocument {
-  // Our own text, and only of members that a double or a string holds without loss.
+  // Safe for our own text, and only for members that a double or a string holds without loss.
   return JSON.parse(`{${text}`) as TransactionDocument
 }
 
@@ -170,7 +170,9 @@ function toCurrencyValue({ symbol, assetId, amount }: TransactionDraft['inputs']
   return { asset_symbol: symbol, asset_id: assetId, amount, price_in_usd: null, value_in_usd: null }
 }
 
-/** Throws for a number that is not a time, or whose year has not four digits: others are written with a sign. */
+/**
+ * Throws for a number that is not a time, or whose year does not have four digits: other years are written with a sign.
+ */
 function toTimestamp(ms: number): string {
   const timestamp = new Date(ms).toISOString()
   if (timestamp.length !== 24) throw new RangeError(`a transaction cannot have the time ${timestamp}`)

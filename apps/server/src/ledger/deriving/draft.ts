@@ -58,17 +58,29 @@ export interface DraftDeps {
 /** When two groups make a transaction with one key, the group that comes second is in error. */
 export const duplicateKey = 'two transactions have the same key'
 
-/** `sql` reads the records, by `listRecords`: a replay that only looks sees some of them in other groups. */
-export async function draftAndPrice(
+type ListRecords = (sql: Sql, ref: ConnectionRef, groups: readonly string[]) => Promise<raw.GroupedRecord[]>
+
+/** For a replay. `sql` reads the records, by `listRecords`: a dry run sees some of them in other groups. */
+export async function draftGroups(
   deps: DraftDeps,
   sql: Sql,
   ref: ConnectionRef,
   source: Source,
   groups: readonly raw.DueGroup[],
-  listRecords: typeof raw.listRaw = raw.listRaw,
+  listRecords: ListRecords = raw.listRaw,
 ): Promise<PricedBatch> {
   const keys = groups.map(({ key }) => key)
-  const records = await listRecords(sql, ref, keys)
+  return draftAndPrice(deps, source, groups, await listRecords(sql, ref, keys))
+}
+
+/** Drafts the groups from their `records`, and prices the drafts. */
+export async function draftAndPrice(
+  deps: DraftDeps,
+  source: Source,
+  groups: readonly raw.DueGroup[],
+  records: readonly raw.GroupedRecord[],
+): Promise<PricedBatch> {
+  const keys = groups.map(({ key }) => key)
   const { documents, poison } = toDocuments(source, keys, records, deps.isWallet(source.connector.providerId))
   const assets = new Map<string, Leg>()
   const wanted = new Map<string, { assetId: string; atMs: number }>()
@@ -108,7 +120,7 @@ function toPriced(
   return { groupKey, draft, document, awaited }
 }
 
-/** A bulkhead: an error of one group becomes a stored fault of that group. In the order of the groups. */
+/** A bulkhead: an error of one group becomes a stored fault of that group. Keeps the order of the groups. */
 function toDocuments(
   source: Source,
   groups: readonly string[],

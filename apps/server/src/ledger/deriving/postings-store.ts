@@ -1,6 +1,7 @@
 /**
- * All SQL that writes postings, the sums of their days, and which assets are to be proved again. All change in one transaction and by difference: a day's sum
- * is what its postings add up to, spam left out, after every commit. PostgreSQL's numeric adds, because it is exact.
+ * All SQL that writes postings, the sums of their days, and the marks of assets that have to be proved again. All
+ * change in one transaction and by difference: a day's sum is what its postings add up to, spam left out, after every
+ * commit. PostgreSQL's numeric adds, because it is exact.
  */
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
@@ -40,7 +41,7 @@ const insertPostings = `insert into postings
     (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam, amount)
   select $1::bigint, $2::integer, g.* from ${given}`
 
-/** Adds to the days what rows of `source` say; `sign` is `-` for rows that are gone. */
+/** Adds the amounts of the rows of `source` to their days; `sign` is `-` for deleted rows. */
 const sumUp = (source: string, sign: '' | '-'): string =>
   `insert into daily_changes as d (user_key, connection_key, asset_key, day, amount)
    select $1::bigint, $2::integer, c.asset_key, (c.occurred_at at time zone 'UTC')::date, ${sign}sum(c.amount)
@@ -48,7 +49,7 @@ const sumUp = (source: string, sign: '' | '-'): string =>
    group by 3, 4 having sum(c.amount) <> 0
    on conflict (user_key, connection_key, asset_key, day) do update set amount = d.amount + excluded.amount`
 
-/** A CTE: the assets of rows of `source` are to be proved again. */
+/** A CTE that marks the assets of `source` to be proved again. */
 const toProve = (source: string): string =>
   `to_prove as (
      insert into due_proofs as q (user_key, connection_key, asset_key, since)
@@ -57,7 +58,7 @@ const toProve = (source: string): string =>
        set since = least(q.since, excluded.since), marks = q.marks + 1
    )`
 
-/** Of transactions that are new. */
+/** Adds the postings of new transactions. */
 export async function addPostings(tx: Sql, ref: ConnectionRef, postings: readonly Posting[]): Promise<void> {
   if (postings.length === 0) return
   await tx.execute(
@@ -66,7 +67,7 @@ export async function addPostings(tx: Sql, ref: ConnectionRef, postings: readonl
   )
 }
 
-/** Makes these the postings of these transactions. One that says the same stays as it is. */
+/** Replaces the postings of these transactions. Unchanged rows are not touched. */
 export async function replacePostings(
   tx: Sql,
   ref: ConnectionRef,

@@ -18,7 +18,7 @@ import { parseDocument } from './document.ts'
 
 type Sums = Map<string, Decimal>
 
-/** By asset and day: inputs − outputs − fees, of the documents that are there. */
+/** Sums inputs − outputs − fees of the existing documents by asset and day. */
 async function sumDocuments({ db }: TestLedger, userKey: string): Promise<Sums> {
   const sums: Sums = new Map()
   const rows = await db.rows<{ document: string }>('select document from transactions where user_key = $1', [userKey])
@@ -87,7 +87,7 @@ describe('postings', async () => {
     ])
   })
 
-  it('lie in the part of the balance that they change, also when only that is corrected', async () => {
+  it('belong to the part of the balance that they change, even when only that part is corrected', async () => {
     const ref = await newUser()
     const reward = (asset: string): Promise<void> =>
       keepAt(ref, 'ledger', ledgerRow('L1', 'S1', { type: 'staking', asset, amount: '0.1' }))
@@ -100,7 +100,7 @@ describe('postings', async () => {
     assert.deepEqual(await isStaked(), [false])
   })
 
-  it('are not there while a transaction is pending', async () => {
+  it('do not exist while a transaction is pending', async () => {
     const ref = await newUser()
     await keepAt(ref, 'deposits', fundingRow('D1', { status: 'Pending' }))
     await derive(ref)
@@ -110,7 +110,7 @@ describe('postings', async () => {
     assert.equal((await listPostings(ref.userKey)).length, 1)
   })
 
-  it('that say the same stay where they are', async () => {
+  it('that stay the same are not rewritten', async () => {
     const ref = await newUser()
     const keep = (fee: string): Promise<void> =>
       keepAt(
@@ -174,7 +174,7 @@ describe('a trade for money', () => {
     incomplete: string[]
   }
 
-  it('has the price that was paid, and waits for no other', async (t) => {
+  it('has the price that was paid, and does not wait for another', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t, { price: 'down' })
     await keep(
       ledgerRow('L1', 'T1', { type: 'trade', amount: '0.5' }),

@@ -1,7 +1,7 @@
 /**
  * The last stages of deriving: a priced batch (draft.ts) is identified, which may retire ids, and rendered with its
  * counterparts. The result says how the batch differs from what is stored. It reads in the transaction that writes
- * (write.ts), which holds the connection alone and the user; a replay that only looks holds neither.
+ * (write.ts), which holds the connection alone and the user; a dry-run replay holds neither.
  */
 import { findTransferLeg, negate } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
@@ -37,8 +37,8 @@ export interface RenderedBatch {
 }
 
 /**
- * `unchanged`: groups whose records have not changed since the batch was drafted. The others stay due. `regrouped`: groups that
- * lost or got records by a replay that only looks, so what they had become does not stand.
+ * `unchanged`: groups whose records have not changed since the batch was drafted. The others stay due. `regrouped`:
+ * groups that lost or gained records in a dry-run replay, so their stored transactions do not count.
  */
 export async function renderBatch(
   sql: Sql,

@@ -18,7 +18,7 @@ async function assertSettles(opened: TestLedger): Promise<void> {
 }
 
 describe('a price that comes later', () => {
-  it('is written when the source is back, as if it had been there', async (t) => {
+  it('is written when the source is back, as if it had never been away', async (t) => {
     const opened = await openLedger(t, { price: 'down' })
     const { db, ledger, prices, keep, derive, listWritten } = opened
     await keep(
@@ -28,7 +28,7 @@ describe('a price that comes later', () => {
     )
     await derive()
     assert.deepEqual(await listPrices(opened), ['null', '"1"', 'null'])
-    // What has no source of prices is not waited for.
+    // An asset without a price source does not wait.
     assert.equal(await countAwaited(opened), 1)
     await db.execute("update transactions set updated_at = '2020-01-01T00:00:00Z'")
     await ledger.reprice()
@@ -49,7 +49,7 @@ describe('a price that comes later', () => {
     assert.deepEqual(await listWritten(), repriced)
   })
 
-  it('of a day that is not over is written again when it has settled', async (t) => {
+  it('of an unfinished day is written again once the day has settled', async (t) => {
     const opened = await openLedger(t)
     const { keep, derive } = opened
     await keep(ledgerRow('L1', 'R1', {}, noonMs + dayMs))
@@ -59,7 +59,7 @@ describe('a price that comes later', () => {
     await assertSettles(opened)
   })
 
-  it('of a day that is not over is written as soon as there is a first one, and again when it has settled', async (t) => {
+  it('of an unfinished day is written as soon as one exists, and again once the day has settled', async (t) => {
     const opened = await openLedger(t, { price: 'down' })
     const { ledger, prices, keep, derive } = opened
     await keep(ledgerRow('L1', 'R1', {}, noonMs + dayMs))
@@ -74,7 +74,7 @@ describe('a price that comes later', () => {
     await assertSettles(opened)
   })
 
-  it('by an operator’s correction reaches the transactions of that asset and day, and no others', async (t) => {
+  it('from an operator’s correction reaches only the transactions of that asset and day', async (t) => {
     const opened = await openLedger(t)
     const { ledger, prices, keep, derive } = opened
     await keep(
@@ -90,7 +90,7 @@ describe('a price that comes later', () => {
     assert.equal(await countAwaited(opened), 0)
   })
 
-  it('is not waited for any more when the connection is gone', async (t) => {
+  it('is no longer awaited once the connection is gone', async (t) => {
     const opened = await openLedger(t, { price: 'down' })
     const { db, ledger, ref, keep, derive } = opened
     await keep(ledgerRow('L1', 'R1'))

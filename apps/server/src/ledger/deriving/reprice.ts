@@ -22,7 +22,7 @@ export interface RepriceDeps extends Pick<ChangeDeps, 'addChanges'> {
 const correctionsPerRound = 100
 const daysPerPage = 1_000
 const transactionsPerBatch = 500
-/** What is left after this waits for the next round, which begins where this one ended. */
+/** The rest waits for the next round, which continues where this one ended. */
 const roundMaxMs = 10_000
 
 const beginning = { assetKey: 0, day: '0001-01-01' }

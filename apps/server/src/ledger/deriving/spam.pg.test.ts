@@ -22,7 +22,7 @@ describe('spam', async () => {
     [2, walletId, true],
     [3, 'kraken', false],
   ] as const) {
-    it(`of ${isSpam ? 'a wallet is marked' : 'an exchange there is none: it lists what it books'}`, async () => {
+    it(`${isSpam ? 'is marked in a wallet' : 'is never marked on an exchange, which lists what it books'}`, async () => {
       const of = refOf(user, 1)
       await addConnection(db, of, { providerId: provider })
       await keepAt(of, 'ledger', ledgerRow('L1', 'R1'))
@@ -47,7 +47,7 @@ describe('spam', async () => {
         { symbol: 'ETH', name: 'Ethereum', spam: false },
         { symbol: 'USDCR', name, spam: isSpam },
       ])
-      // It has its postings, because lists can be filtered by it, but it changes no day.
+      // It has postings, because lists can be filtered by them, but it changes the sums of no day.
       const [sums, moved] = await Promise.all(
         ['daily_changes', 'postings'].map((table) => db.rows(`select from ${table} where user_key = $1`, [of.userKey])),
       )

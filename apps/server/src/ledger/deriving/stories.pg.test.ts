@@ -44,7 +44,7 @@ describe('stories', () => {
     return { key, occurredAtMs, body: '{}', stream: 'ledger', partition: '' }
   }
 
-  it('begin anew after a gap that is longer than the span, whatever the order of the records', () => {
+  it('begin again after a gap that is longer than the span, whatever the order of the records', () => {
     const records = [at('c', 30), at('a', 0), at('b', 10), at('d', 41)]
     const keysOf = (stories: StoredRecord[][]): string[] => stories.map((story) => story.map(({ key }) => key).join(''))
     assert.deepEqual(keysOf(splitStories(records, 10)), ['ab', 'c', 'd'])
@@ -70,7 +70,7 @@ describe('stories', () => {
 })
 
 describe('records with several link keys', () => {
-  it('join the buckets that their keys lead to, also when the one that joins them comes last', async (t) => {
+  it('join the buckets that their keys lead to, even when the record that joins them comes last', async (t) => {
     const { db, keepLinked, derive, listWritten } = await openLinked(t)
     await keepLinked(
       linkedRow('L1', ['B'], { type: 'trade', amount: '-1' }),
@@ -107,7 +107,7 @@ describe('records with several link keys', () => {
 })
 
 describe('grouping again', () => {
-  it('is shown before it is made, changes nothing while it is only looked at, and then makes just that', async (t) => {
+  it('can be previewed without changing anything, and then makes exactly the previewed changes', async (t) => {
     const opened = await openLinked(t)
     const { db, ledger, keepLinked, derive, listWritten, listRemovedIds } = opened
     await keepLinked(
@@ -118,7 +118,7 @@ describe('grouping again', () => {
     await derive()
     const before = await listWritten()
     assert.equal(before.length, 3)
-    // As if the rules of today had found out that the two belong together.
+    // Simulates a rule that discovers that the two belong together.
     opened.setRules({ linkKeys: (record) => (record.key === 'L2' ? ['B', 'A'] : linksOf(record)) })
     const seen = await ledger.replay(look)
     assert.equal(seen.regrouped, 1)
@@ -142,7 +142,7 @@ describe('grouping again', () => {
     assert.deepEqual([again.regrouped, again.changes], [0, []])
   })
 
-  it('reads what older rules could not', async (t) => {
+  it('derives records that older rules could not', async (t) => {
     const opened = await openLinked(t)
     const { db, ledger, derive, listWritten } = opened
     const broken: Pick<Connector, 'linkKeys'> = {

@@ -23,7 +23,7 @@ export async function keepAliases(tx: Sql, ref: ConnectionRef, aliases: Readonly
   )
 }
 
-/** From each bucket to the other, with the keys that lead there. Returns how many records moved. */
+/** Moves records from each bucket to the other, with the keys that lead there. Returns how many records moved. */
 export async function moveRecords(tx: Sql, ref: ConnectionRef, moves: ReadonlyMap<string, string>): Promise<number> {
   const values = [...keysOf(ref), [...moves.keys()], [...moves.values()]]
   await tx.execute(

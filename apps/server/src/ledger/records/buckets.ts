@@ -1,6 +1,7 @@
 /**
  * Which records may belong to one story. A connector names the link keys of a record; records that share a key share a
- * bucket, and when deriving a bucket is split into stories by time (deriving/draft.ts).
+ * bucket, which the database and deriving call a group. Deriving splits a bucket into stories by time
+ * (deriving/draft.ts).
  *
  * The bucket of a record with one link key has that key's name, and nothing else is stored: that is the usual case. A record
  * with several keys joins their buckets into one, the smallest name, and every other key gets a row that leads there. Rows
@@ -20,6 +21,9 @@ export interface Linked<Kept extends RawRecord> {
   linkKeys: LinkKeys
 }
 
+/** References have some tens of characters. PostgreSQL refuses to index some thousand, and the whole page with them. */
+const linkKeyLengthMax = 300
+
 /** A bulkhead: a record that cannot be read becomes a stored fault, and the rest of its page is kept. */
 export function link<Kept extends RawRecord>(
   connector: Pick<Connector, 'linkKeys'>,
@@ -30,6 +34,9 @@ export function link<Kept extends RawRecord>(
   if (record.unreadable !== undefined) return { record, linkKeys: alone }
   try {
     const [first, ...others] = connector.linkKeys({ ...record, ...list })
+    if ([first, ...others].some((key) => key.length > linkKeyLengthMax)) {
+      throw new RangeError(`a reference is longer than ${linkKeyLengthMax} characters`)
+    }
     return { record, linkKeys: [toSafeText(first), ...others.map(toSafeText)] }
   } catch (error) {
     const reason = toSafeText(error instanceof Error ? error.message : String(error))

@@ -7,7 +7,7 @@ import { fundingRow, ledgerRow, makeAllDue, noonMs, openLedger } from '../test-l
 const laterMs = noonMs + 60_000
 
 describe('a confirmed transaction whose time is corrected', () => {
-  it('retires its id and goes on under another', async (t) => {
+  it('retires its id and continues under another', async (t) => {
     const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
     await derive()
@@ -22,7 +22,7 @@ describe('a confirmed transaction whose time is corrected', () => {
     assert.deepEqual(await listRemovedIds(), [first?.id])
   })
 
-  it('keeps the new id however often it is derived again', async (t) => {
+  it('keeps the new id, however often it is derived again', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
@@ -41,7 +41,7 @@ describe('a confirmed transaction whose time is corrected', () => {
     )
   })
 
-  it('never comes back to an id that was retired, not even when the time does', async (t) => {
+  it('never returns to a retired id, not even when the time returns', async (t) => {
     const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     const ids: (string | undefined)[] = []
     for (const atMs of [noonMs, laterMs, noonMs]) {
@@ -67,7 +67,7 @@ describe('a confirmed transaction whose time is corrected', () => {
     assert.deepEqual(await listRemovedIds(), [])
   })
 
-  it('does not hold for a pending one: announced, then booked at another time, it is one row with one id', async (t) => {
+  it('is unlike a pending one, which keeps its row and id when it is booked at another time', async (t) => {
     const { keep, keepFunding, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keepFunding('deposits', fundingRow('R1', { status: 'Pending' }, noonMs - dayMs))
     await derive()
@@ -105,10 +105,10 @@ describe('deriving what is recent first', () => {
 })
 
 describe('a record that changes while its group is being derived', () => {
-  it('leaves the group due, and nothing is written of what it was', async (t) => {
+  it('leaves the group due, and its old state is not written', async (t) => {
     let isChanged = false
     const { db, keep, derive, listWritten } = await openLedger(t, {
-      // Prices are asked for between reading the records and writing what became of them.
+      // Prices are requested between reading the records and writing the result.
       async beforePrices() {
         if (isChanged) return
         isChanged = true
@@ -130,7 +130,7 @@ describe('a record that changes while its group is being derived', () => {
     assert.match((await listWritten())[0]?.document ?? '', /"amount":"0.75"/)
   })
 
-  it('also when it is a new one of the group', async (t) => {
+  it('does so even when it is new in the group', async (t) => {
     let isThere = false
     const { keep, derive, listWritten } = await openLedger(t, {
       async beforePrices() {
@@ -146,7 +146,7 @@ describe('a record that changes while its group is being derived', () => {
   })
 })
 
-describe('a group that makes a transaction which another group has made', () => {
+describe('a group that produces a transaction of another group', () => {
   it('is left out, and takes neither its id nor its awaited prices', async (t) => {
     const {
       db,

@@ -123,7 +123,7 @@ export interface DuePage {
   last: DuePlace
 }
 
-interface DuePlace {
+export interface DuePlace {
   occurredAt: string
   groupKey: string
 }
@@ -176,8 +176,8 @@ export async function markDue(tx: Sql, ref: ConnectionRef, groups: readonly stri
 }
 
 /**
- * These groups are not due any more, except those that changed since they were listed: only the keys of the others are
- * returned. The caller holds the connection alone, so no page is committed meanwhile.
+ * Marks these groups as done, except those that changed since they were listed, and returns the keys of the groups that
+ * it marked. The caller holds the connection alone, so no page is committed meanwhile.
  */
 export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueGroup[]): Promise<string[]> {
   // All are deleted by their keys, and the changed ones put back: a condition on the marks became a join of every group
@@ -221,14 +221,38 @@ export interface GroupedRecord extends StoredRecord {
   group: string
 }
 
-/** The records of these groups, without retired ones, in no particular order. */
-export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<GroupedRecord[]> {
-  const rows = await sql.rows<RawRow>(
-    `select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable from raw_records
-     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
-       and retired_at is null`,
-    [...keysOf(ref), [...groups]],
+/** What a record takes beside its body. */
+const recordBytes = 500
+
+/**
+ * The records of these groups, without retired ones, in no particular order. A stranger decides how large a record of a
+ * wallet is, and how many of them a group has: with `bytesMax` the result is undefined when they take more memory. Their
+ * sizes are known without reading them, so that those beyond the limit stay where they are.
+ */
+export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<GroupedRecord[]>
+export async function listRaw(
+  sql: Sql,
+  ref: ConnectionRef,
+  groups: readonly string[],
+  bytesMax: number | undefined,
+): Promise<GroupedRecord[] | undefined>
+export async function listRaw(
+  sql: Sql,
+  ref: ConnectionRef,
+  groups: readonly string[],
+  bytesMax?: number,
+): Promise<GroupedRecord[] | undefined> {
+  const rows = await sql.rows<RawRow & { bytes: string }>(
+    `select * from (
+       select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable,
+         sum(octet_length(body) + ${recordBytes}) over (rows unbounded preceding) as bytes
+       from raw_records
+       where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
+         and retired_at is null) sized
+     where $4::bigint is null or bytes - octet_length(body) - ${recordBytes} <= $4::bigint`,
+    [...keysOf(ref), [...groups], bytesMax ?? null],
   )
+  if (bytesMax !== undefined && Number(rows.at(-1)?.bytes ?? 0) > bytesMax) return undefined
   return rows.map((row) => ({
     stream: row.stream,
     partition: row.partition,

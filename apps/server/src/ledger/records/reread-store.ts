@@ -15,7 +15,7 @@ export interface CompleteWindow {
   keys: readonly string[]
 }
 
-/** One bad answer must not take anything away: a record has to be missing from two reads, this far apart. */
+/** A single bad answer must not remove anything: a record has to be missing from two reads, this far apart. */
 const missingForMs = 10 * 60_000
 /** When more than this part of a window is missing, and more than one record, the provider's answer is in doubt. */
 const doubtedPart = 0.05
@@ -49,7 +49,7 @@ export async function retireWithdrawn(
 
 /**
  * Notes which records of the window were not shown, and retires those that were missing before. When too many are
- * missing it changes nothing and returns how many of how many.
+ * missing, it changes nothing and returns the two counts.
  */
 export async function judgeMissing(
   tx: Sql,

@@ -2,6 +2,7 @@
 import type { Connector } from '@assay/connectors'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { ledgerRow, noonMs, openLedger } from '../test-ledger.ts'
 
@@ -13,13 +14,13 @@ describe('NUL and half a surrogate pair', () => {
     await derive()
     assert.match((await listWritten())[0]?.document ?? '', /"asset_symbol":"X\ufffdY"/)
     assert.deepEqual(await db.row("select body from raw_records where source_key = 'L1'"), { body: odd.body })
-    // It can also be read as JSON there, which knows no such characters.
+    // PostgreSQL can read the document as jsonb, which refuses such characters.
     await db.rows(`select ('{' || document)::jsonb from transactions`)
     assert.deepEqual(await db.rows("select symbol from assets where symbol like 'X%Y'"), [{ symbol: 'X\ufffdY' }])
     assert.deepEqual(await db.rows('select from poison_groups'), [])
   })
 
-  it('in a key, a group or a balance do not keep the rest of the page from being kept', async (t) => {
+  it('in a key, a group or a balance do not prevent the rest of the page from being stored', async (t) => {
     const { db, ledger, ref, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L\0', 'R\0'), ledgerRow('L2', 'S'))
     await derive()
@@ -47,6 +48,28 @@ describe('NUL and half a surrogate pair', () => {
     await derive(ref, { by: strict })
     assert.deepEqual(await db.rows('select reason from poison_groups'), [{ reason: 'what is \ufffd?' }])
     assert.equal((await listWritten()).length, 1)
+  })
+})
+
+describe('text that no index can hold', () => {
+  it('in a reference or in the code of an asset affects its own record, and the rest of the page is kept', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    // The text is random, because PostgreSQL compresses repetition.
+    const long = randomBytes(6_000).toString('base64')
+    await keep(ledgerRow('L1', long), ledgerRow('L2', 'R2', { asset: long }), ledgerRow('L3', 'R3'))
+    await derive()
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R3'],
+    )
+    const unreadable = await db.rows<{ source_key: string; unreadable: string }>(
+      'select source_key, unreadable from raw_records where unreadable is not null order by 1',
+    )
+    assert.deepEqual(
+      unreadable.map(({ source_key }) => source_key),
+      ['L1', 'L2'],
+    )
+    assert.equal(unreadable[0]?.unreadable, 'a reference is longer than 300 characters')
   })
 })
 

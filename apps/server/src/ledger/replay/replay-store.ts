@@ -30,7 +30,7 @@ export async function countConnections(sql: Sql, which: Which): Promise<number> 
   return row.connections
 }
 
-/** Of all users, one user after the other. */
+/** Lists connections user by user. */
 export async function listConnections(
   sql: Sql,
   which: Which,
@@ -60,7 +60,7 @@ export async function listGroups(sql: Sql, ref: ConnectionRef, after: string, li
 }
 
 export interface ReplayedChange {
-  /** Of the transaction, as it is stored. */
+  /** The transaction's id in its stored form. */
   id: string
   groupKey: string
   change: 'added' | 'changed' | 'removed'
@@ -119,7 +119,7 @@ export interface FoundRow extends Omit<ReplayedChange, 'groupKey'> {
   foundAt: string
 }
 
-/** Of one connection, by id. */
+/** Lists the findings of one connection by id. */
 export async function listFindings(
   sql: Sql,
   ref: ConnectionRef,

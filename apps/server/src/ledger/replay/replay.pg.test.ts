@@ -10,7 +10,7 @@ const look: ReplayOptions = { connectionId: undefined, apply: false, onProgress:
 const apply: ReplayOptions = { ...look, apply: true }
 
 describe('a replay', () => {
-  it('of what the present rules have written finds nothing to change', async (t) => {
+  it('of what the current rules wrote finds nothing to change', async (t) => {
     const { ledger, keep, derive } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { amount: 'a lot' }), ledgerRow('L3', 'R3', {}, noonMs - 1))
     await derive()
@@ -31,7 +31,7 @@ describe('a replay', () => {
     await derive()
     const [first, second, third] = await listWritten()
     assert.ok(first && second && third)
-    // As if an older rule had called the deposit an airdrop, had not known of the second, and had seen something else.
+    // Simulates an older rule that called the deposit an airdrop, missed the second one, and found something else.
     await db.execute(
       `update transactions set category = 'airdrop',
          document = replace(document, '"category":"deposit"', '"category":"airdrop"') where id = $1`,
@@ -68,7 +68,7 @@ describe('a replay', () => {
     assert.deepEqual(await listWritten(), before)
   })
 
-  it('that is applied makes it so, and a second one finds nothing', async (t) => {
+  it('makes these changes when it is applied, and a second one finds nothing', async (t) => {
     const { db, ledger, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
     await derive()
@@ -93,7 +93,7 @@ describe('a replay', () => {
     assert.deepEqual((await ledger.replay(look)).changes, [])
   })
 
-  it('of one connection leaves the others alone, and finds transfers between them that were not known', async (t) => {
+  it('of one connection leaves the others alone, and finds unknown transfers between them', async (t) => {
     const { db, ledger, keep, keepAt, keepFunding, derive, listWritten } = await openLedger(t)
     const other = refOf(1, 2)
     await addConnection(db, other)
@@ -105,7 +105,7 @@ describe('a replay', () => {
     await derive(other)
     const matched = await listWritten()
     assert.match(matched[0]?.document ?? '', /"category":"transfer"/)
-    // As it was written before own transfers were known.
+    // This is the text from before own transfers were known.
     await db.execute('delete from transfer_matches')
     await db.execute('delete from transfer_legs')
     await db.execute(
@@ -126,7 +126,7 @@ describe('a replay', () => {
     )
   })
 
-  it('keeps what it found, which can be applied for one provider or connection, or discarded', async (t) => {
+  it('keeps its findings, which can be applied for one provider or connection, or discarded', async (t) => {
     const { db, ledger, keep, keepAt, derive, listWritten, listRemovedIds } = await openLedger(t)
     const other = refOf(1, 2)
     await addConnection(db, other, { providerId: walletId })
@@ -162,7 +162,7 @@ describe('a replay', () => {
     assert.equal((await list({ providerId: walletId })).length, 1)
     assert.deepEqual(await listWritten(), spoilt)
 
-    // Another look replaces what the one before found.
+    // Another replay replaces the earlier findings.
     await ledger.replay({ ...look, connectionId: other.connectionId })
     assert.equal((await list()).length, found.length)
     assert.equal(await ledger.discardFindings({ connectionId: other.connectionId }), 1)
@@ -174,7 +174,7 @@ describe('a replay', () => {
     )
     assert.notEqual(texts[2]?.[1], right[2]?.document, 'what was discarded is not applied')
     assert.deepEqual(await list(), [])
-    // The feed tells: numbers after everything before, and the removal.
+    // The feed shows it: change numbers after all earlier ones, and the removal.
     const fed = (await listWritten()).map(({ change_seq: seq }) => seq !== '0')
     assert.deepEqual([fed, await listRemovedIds()], [[true, true, false], [old]])
   })

@@ -3,9 +3,9 @@
  * see what an improvement would change. It works batch by batch, so memory grows only with the records that another
  * grouping moves, and it takes the locks that deriving takes, so workers can continue at the same time.
  *
- * Only stored prices are used. A replay that only looks does not judge transfers again; one that is applied does so at
- * the end of each connection. What a look found is kept, with the texts before and after, until it is applied or discarded
- * or the connection is replayed again.
+ * Only stored prices are used. A dry run does not judge transfers again; an applied replay does so at the end of each
+ * connection. The findings of a dry run are kept, with the texts before and after, until it is applied or discarded or
+ * the connection is replayed again.
  */
 import { randomUUID } from 'node:crypto'
 import type { Connector } from '@assay/connectors'
@@ -16,7 +16,7 @@ import type { ChangeDeps } from '../changes.ts'
 import { renderBatch, type RenderedBatch } from '../deriving/render-batch.ts'
 import { groupsPerBatch } from '../deriving/derive.ts'
 import { ConnectionGone, holdConnection, holdConnectionAlone, holdUser } from '../locks-store.ts'
-import { draftAndPrice, type DraftDeps, type Source } from '../deriving/draft.ts'
+import { draftGroups, type DraftDeps, type Source } from '../deriving/draft.ts'
 import * as raw from '../records/raw-store.ts'
 import { applyRegrouping, planRegrouping, regroup, type Regrouping } from './regroup.ts'
 import { createTally, toFindings, type ReplayReport } from './replay-tally.ts'
@@ -34,7 +34,10 @@ export interface ReplayDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps 
 }
 
 export interface ReplayOptions extends Which {
-  /** False: only look, and keep what is found. With `only: 'findings'`: derive again what was found, and nothing else. */
+  /**
+   * False: a dry run, which only keeps its findings. With `only: 'findings'`, derives again what was found, and nothing
+   * else.
+   */
   apply: boolean
   onProgress(progress: ReplayProgress): void
 }
@@ -122,7 +125,7 @@ export type ReplayFinding = Omit<store.FoundRow, 'id'> & {
   providerId: string
 }
 
-/** What earlier looks have found, connection by connection. */
+/** The findings of earlier dry runs, connection by connection. */
 export async function* listFindings({ db }: Pick<ReplayDeps, 'db'>, which: Which): AsyncGenerator<ReplayFinding> {
   for await (const ref of listFound(db, which)) {
     for (let last: string | undefined; ;) {
@@ -141,7 +144,7 @@ export async function* listFindings({ db }: Pick<ReplayDeps, 'db'>, which: Which
   }
 }
 
-/** Forgets them; returns how many there were. */
+/** Deletes the findings and returns how many there were. */
 export async function discardFindings({ db }: Pick<ReplayDeps, 'db'>, which: Which): Promise<number> {
   let discarded = 0
   for await (const ref of listFound(db, which)) discarded += await store.deleteFindings(db, ref)
@@ -211,7 +214,7 @@ const lookAt: ReplayBatch = (deps, ref, source, groups, regrouping) =>
   deps.db.transaction(async (tx) => {
     await tx.execute('set transaction isolation level repeatable read read only')
     const listed = groups.map((key) => ({ key, mark: '' }))
-    const batch = await draftAndPrice(deps, tx, ref, source, listed, async (...of) =>
+    const batch = await draftGroups(deps, tx, ref, source, listed, async (...of) =>
       regroup(regrouping, await raw.listRaw(...of)),
     )
     return renderBatch(tx, ref, batch, new Set(groups), new Set(regrouping.touched.flat()))
@@ -223,7 +226,7 @@ const applyBatch: ReplayBatch = async (deps, ref, source, groups) => {
     await holdConnection(tx, ref)
     return raw.markDue(tx, ref, groups)
   })
-  const batch = await draftAndPrice(deps, deps.db, ref, source, due)
+  const batch = await draftGroups(deps, deps.db, ref, source, due)
   return deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)

@@ -17,7 +17,7 @@ export interface KeptLeg extends Omit<TransferLeg, 'connectionId' | 'assetId'> {
   alone: Categorization
 }
 
-// Looked up once for each statement, not once for each row.
+// This is looked up once for each statement, not once for each row.
 const isSettled = (alias: string): string => `${alias}.connection_key <> all (array(
   select c.connection_key from provisional_connections c where c.user_key = $1::bigint
   union all
@@ -27,7 +27,7 @@ const isSettled = (alias: string): string => `${alias}.connection_key <> all (ar
 const mayPair = `b.user_key = $1::bigint and b.asset_key = a.asset_key and b.direction <> a.direction
   and b.connection_key <> a.connection_key and ${isSettled('b')}
   and (a.to_address is null or b.to_address is null or a.to_address = b.to_address)`
-// Not a CASE: Citus writes one wrongly into the text of an UPDATE that it sends to a shard.
+// This is not a CASE, because Citus garbles one in the text of an UPDATE that it sends to a shard.
 const fits = `((a.direction = 'out' and b.amount in (a.amount, a.amount - a.fee))
   or (a.direction = 'in' and a.amount in (b.amount, b.amount - b.fee)))`
 const within = (before: number, after: number): string =>
@@ -82,8 +82,8 @@ export async function listChangedLegIds(sql: Sql, ref: ConnectionRef, legs: read
 }
 
 /**
- * One that is new or changed is due. While no other connection has any leg there is nothing to match with, and the
- * connection that comes second looks; unless it is a session's, which is invisible to the first one's look.
+ * One that is new or changed is due. While no other connection has a leg, there is nothing to match with, and the
+ * second connection does the matching. The exception is a connection of a session, which the first one cannot see.
  */
 export async function upsertLegs(tx: Sql, ref: ConnectionRef, legs: readonly KeptLeg[]): Promise<void> {
   await tx.execute(
@@ -116,7 +116,10 @@ export async function listLegIdsOf(sql: Sql, ref: ConnectionRef, limit: number):
   return rows.map(({ id }) => id)
 }
 
-/** Whether another connection of the user has any. Two looks into an index: `<>` would walk over all of this one's. */
+/**
+ * Whether another connection of the user has any. Two index look-ups, because `<>` would walk over all legs of this
+ * connection.
+ */
 export async function hasOtherLegs(sql: Sql, ref: ConnectionRef): Promise<boolean> {
   const other = (sign: '<' | '>'): string =>
     `exists (select from transfer_legs where user_key = $1::bigint and connection_key ${sign} $2::integer)`
@@ -127,7 +130,7 @@ export async function hasOtherLegs(sql: Sql, ref: ConnectionRef): Promise<boolea
   return row.others
 }
 
-/** Every leg that may pair with one of these, by what is stored of them, is to be judged again. */
+/** Marks every leg that may pair with one of these, by its stored values, to be judged again. */
 export async function markNear(tx: Sql, user: User, ids: readonly string[]): Promise<void> {
   await tx.execute(
     `update transfer_legs l set due = true
@@ -158,7 +161,7 @@ interface LegRow {
 const legColumns = `l.transaction_id, l.connection_key, l.direction, l.asset_key, trim_scale(l.amount)::text as amount,
   trim_scale(l.fee)::text as fee, l.hash, l.to_address, l.occurred_at`
 
-/** Of settled connections, oldest first. */
+/** Lists the due legs of settled connections, oldest first. */
 export async function listDue(sql: Sql, user: User, limit: number): Promise<TransferLeg[]> {
   const rows = await sql.rows<LegRow>(
     `select ${legColumns} from transfer_legs l
@@ -169,7 +172,7 @@ export async function listDue(sql: Sql, user: User, limit: number): Promise<Tran
   return rows.map(toLeg)
 }
 
-/** Legs that may pair with one of these; of each, as many as are asked for: in a crowd, more of them change nothing. */
+/** Legs that may pair with one of these, up to a limit for each: in a crowd, more of them change nothing. */
 export async function listNear(
   sql: Sql,
   user: User,
@@ -229,7 +232,7 @@ export async function listMatches(sql: Sql, user: User, ids: readonly string[]):
   )
 }
 
-/** Returns both sides of each. */
+/** Returns both sides of each match. */
 export async function deleteMatches(tx: Sql, user: User, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.rows<{ outgoing_id: string; incoming_id: string }>(
     `delete from transfer_matches where ${isOf} returning outgoing_id, incoming_id`,

@@ -24,7 +24,7 @@ describe('own transfers', async () => {
   }
 
   let users = 1
-  /** A user with so many connections. */
+  /** Creates a user with this many connections. */
   async function newUser<const Count extends 1 | 2 | 3>(count: Count): Promise<Refs[Count]> {
     users += 1
     const refs = [1, 2, 3].slice(0, count).map((connection) => refOf(users, connection))
@@ -44,7 +44,7 @@ describe('own transfers', async () => {
       [userKey],
     )
   const parse = ({ document }: Stored): TransactionDocument => JSON.parse(`{${document}`) as TransactionDocument
-  /** By connection and time: the place of the counterpart in the same list, and how sure. */
+  /** Ordered by connection and time: the index of the counterpart in the same list, and the confidence. */
   async function listMatched(ref: ConnectionRef): Promise<(string | null)[]> {
     const stored = await listStored(ref)
     return stored.map((row) => {
@@ -106,7 +106,7 @@ describe('own transfers', async () => {
     assert.ok(BigInt(stored[0]?.change_seq ?? 0) > BigInt(before?.change_seq ?? 0))
   })
 
-  it('derived again are the same bytes, and no row looks changed', async () => {
+  it('that are derived again give the same bytes, and no row looks changed', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1')
@@ -117,7 +117,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listStored(a), before)
   })
 
-  it('are two again when the evidence goes, with the texts they had before', async () => {
+  it('become two separate transactions again when the evidence goes, with their earlier texts', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1', { txid: 'cd'.repeat(32) })
@@ -132,7 +132,7 @@ describe('own transfers', async () => {
     )
   })
 
-  it('leave a weaker match for a better one', async () => {
+  it('give up a weaker match for a better one', async () => {
     const [a, b, c] = await newUser(3)
     await send(a, 'W1')
     await receive(b, 'D1', { txid: '' })
@@ -141,7 +141,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listMatched(a), ['2 1', null, '0 1'])
   })
 
-  it('matched only by amount and time are a suggestion: the category stays', async () => {
+  it('that match only by amount and time are a suggestion: the category stays', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1', { txid: '' })
     await receive(b, 'D1', { txid: '' })
@@ -163,7 +163,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listStored(a), stored)
   })
 
-  it('are not guessed between two candidates, and found when one of them goes', async () => {
+  it('are not guessed between two candidates, and are found when one of the candidates goes', async () => {
     const [a, b, c] = await newUser(3)
     await send(a, 'W1', { txid: '' })
     await receive(b, 'D1', { txid: '' })
@@ -175,7 +175,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listMatched(a), ['1 0.4', '0 0.4'])
   })
 
-  it('stand alone at once when the other side’s connection is removed', async () => {
+  it('lose their counterpart at once when its connection is removed', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1')
     const [before] = await listStored(a)
@@ -189,7 +189,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await db.rows('select from transfer_matches where user_key = $1', [a.userKey]), [])
   })
 
-  it('name each other anew when the id of one is retired', async () => {
+  it('name each other again when the id of one is retired', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1')
@@ -200,7 +200,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listMatched(a), ['1 1', '0 1'])
   })
 
-  it('are not looked for in what is still a session’s, and found when it is settled', async () => {
+  it('are not matched with connections of an open session, and are found when it is settled', async () => {
     const [a, b] = await newUser(2)
     await db.execute("update connections set session_id = 'ses_1' where id = $1", [b.connectionId])
     await receive(b, 'D1')
@@ -221,7 +221,7 @@ describe('own transfers', async () => {
     assert.deepEqual([...(await listMatched(a)), ...(await listMatched(b))], [null, null])
   })
 
-  it('are found by connections that are derived at once, while one of them is removed', async () => {
+  it('are found by connections that are derived at the same time, while one of them is removed', async () => {
     const [a, b, c] = await newUser(3)
     const names = Array.from({ length: 30 }, (_, index) => String(index).padStart(2, '0'))
     const hashOf = (name: string): string => name.repeat(32)
@@ -249,7 +249,7 @@ describe('own transfers', async () => {
     )
   })
 
-  it('judged bit by bit, in any order, are those that judging all at once would find', async () => {
+  it('that are matched step by step, in any order, are those that matching all at once would find', async () => {
     const [a, b, c] = await newUser(3)
     const deps = { db, addChanges: async () => undefined }
     const one = fc.record({

@@ -2,10 +2,10 @@
  * All SQL over token_families and over the access tokens that a refresh adds.
  *
  * A refresh is two statements and needs no transaction: the first only reads, and the second rotates the family on the
- * condition that the presented token is still the present one. Of any number of refreshes at once one rotates; the
- * others wait for it, change nothing, and read the family again. The second ends in the insert of the access token and
- * not in a select from it: Citus sends such a select, which is over no table, with the rows of the steps before it to
- * other nodes than the user's, so that a refresh would fail while any of them is away.
+ * condition that the presented token is still the present one. If several refreshes run at once, one of them rotates;
+ * the others wait for it, change nothing, and read the family again. The second ends in the insert of the access token
+ * and not in a select from it: Citus sends such a select, which is over no table, with the rows of the steps before it
+ * to other nodes than the user's, so that a refresh would fail while any of them is away.
  */
 import type { Sql } from '../../db/index.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../../tenants/index.ts'
@@ -23,7 +23,7 @@ export interface Family {
   grantId: string
   scopes: PlatformScope[]
   refreshHash: Buffer
-  /** Of the last rotation; null before the first. */
+  /** The nonce of the last rotation; null before the first. */
   spentNonce: Buffer | null
   live: boolean
   /** The last rotation was so recent that the old token may come from an honest retry. */
@@ -36,7 +36,7 @@ interface FoundFamily {
   family: (Omit<Family, 'refreshHash' | 'spentNonce'> & { refreshHash: string; spentNonce: string | null }) | null
 }
 
-/** A client, and the family of its that the handle belongs to; `now` is when they were looked at. */
+/** A client, and the client's family that the handle belongs to; `now` is the time of the read. */
 export async function findFamily(
   sql: Sql,
   { userKey, handleHash }: PresentedHandle,
@@ -73,7 +73,7 @@ export interface TokenRotation {
   now: string
 }
 
-/** The present refresh token is spent and the next pair is in force; false when it is not the present one any more. */
+/** The present refresh token is spent and the next pair is in force; false when it is no longer the present one. */
 export async function rotateFamily(sql: Sql, rotation: TokenRotation): Promise<boolean> {
   const rotated = await sql.maybeRow(
     `with family as (
@@ -103,7 +103,7 @@ export async function rotateFamily(sql: Sql, rotation: TokenRotation): Promise<b
   return rotated !== undefined
 }
 
-/** Whose tokens were replayed. */
+/** The user whose tokens were replayed. */
 export interface ReplayedFamily {
   tenantId: string
   userId: string
@@ -137,7 +137,9 @@ export async function revokeFamilyOfCode(
   )
 }
 
-/** RFC 7009 §2.1. Any refresh token of the family will do: that it is spent is not a reason to leave the family alive. */
+/**
+ * RFC 7009 §2.1. Any refresh token of the family is accepted, even a spent one: its holder wants the family to end.
+ */
 export async function revokeFamilyOfHandle(
   sql: Sql,
   { userKey, handleHash }: PresentedHandle,

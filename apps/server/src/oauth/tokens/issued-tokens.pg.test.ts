@@ -20,7 +20,7 @@ describe('issued tokens', async () => {
   }
 
   describe('authenticating a request (RFC 6750 §2.1)', () => {
-    it('takes the scheme in any case and one token', async () => {
+    it('accepts the scheme in upper or lower case, and one token', async () => {
       const { access_token, user_id } = await signIn()
       assert.equal((await oauth.authenticate(`bearer ${access_token}`)).userId, user_id)
     })
@@ -52,7 +52,7 @@ describe('issued tokens', async () => {
   })
 
   describe('revoking (RFC 7009)', () => {
-    it('an access token ends that token alone, at the very next request on every node (§2.1)', async () => {
+    it('an access token ends only that token, at the very next request on every node (§2.1)', async () => {
       const node = await secondNode()
       const first = await signIn()
       await node.authenticate(`Bearer ${first.access_token}`)
@@ -84,7 +84,7 @@ describe('issued tokens', async () => {
         await oauth.revoke(request({ token, ...demo }))
     })
 
-    it("another client's token does nothing, and looks the same (§2.1)", async () => {
+    it("another client's token does nothing, and the answer is the same (§2.1)", async () => {
       const first = await signIn()
       await oauth.revoke(request({ token: first.access_token, ...foreign }))
       await oauth.revoke(request({ token: first.refresh_token, ...foreign }))
@@ -114,7 +114,7 @@ describe('issued tokens', async () => {
       })
     })
 
-    it('describes the present refresh token, and calls the spent one inactive without ending anything', async () => {
+    it('describes the current refresh token, and reports the spent one as inactive without ending anything', async () => {
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       const spent = await oauth.introspect(request({ token: first.refresh_token, ...demo }))
@@ -123,7 +123,7 @@ describe('issued tokens', async () => {
       assert.ok(answer.active && answer.sub === first.user_id && !('token_type' in answer))
     })
 
-    it('gives an enterprise token no subject: it belongs to no user', async () => {
+    it('gives an enterprise token no subject, because it belongs to no user', async () => {
       const { access_token } = await exchange({ grant_type: 'client_credentials', ...enterprise })
       const answer = await oauth.introspect(request({ token: access_token, ...enterprise }))
       assert.ok(answer.active && !('sub' in answer))

@@ -28,7 +28,7 @@ export async function revoke({ db, tenants }: IssuedTokensDeps, request: OauthRe
   if (access?.kind === 'user') return callers.deleteUserToken(db, access, client.clientId)
   if (access?.kind === 'client') return callers.deleteClientToken(db, access.tokenHash, client.clientId)
   const refresh = readRefreshToken(token)
-  // §2.2: an unknown token is not an error: what the client wants is so already.
+  // §2.2: an unknown token is not an error, because the client already has what it wants.
   if (refresh === undefined) return
   if (!authenticated) throw new OAuthError('invalid_client', 'revoking a refresh token needs the client secret')
   await families.revokeFamilyOfHandle(db, refresh, client.clientId)
@@ -50,7 +50,7 @@ type Introspection =
 
 export async function introspect(deps: IssuedTokensDeps, request: OauthRequest): Promise<Introspection> {
   const { db, issuer } = deps
-  // §2.1: without authentication this would be a way to try tokens out.
+  // §2.1: without authentication, callers could try tokens out here.
   const { clientId } = await authenticateClient(deps.tenants, request)
   const token = required(request.parameters, 'token')
   const common = { active: true, client_id: clientId, iss: issuer } as const

@@ -24,7 +24,7 @@ describe('the refresh token grant', async () => {
   }
 
   describe('refreshing (RFC 6749 §6)', () => {
-    it('gives a new pair for the same user and grant, with what is left of the year', async () => {
+    it('gives a new pair for the same user and grant, for the rest of the year', async () => {
       const first = await signIn()
       await moveClock(1_000)
       const second = await refresh(first.refresh_token)
@@ -36,13 +36,13 @@ describe('the refresh token grant', async () => {
       await bearer(second.access_token)
     })
 
-    it('needs the secret: a client that only says its name is invalid_client', async () => {
+    it('needs the secret: a client that sends only its id is invalid_client', async () => {
       const { refresh_token } = await signIn()
       const fields = { grant_type: 'refresh_token', refresh_token, client_id: 'cli_demo' }
       await assert.rejects(exchange(fields), { code: 'invalid_client' })
     })
 
-    it('ends with the grant, a year after the code was redeemed, however often it was done', async () => {
+    it('stops with the grant, a year after the code was redeemed, however often it was refreshed', async () => {
       const first = await signIn()
       await moveClock(31_535_000)
       const second = await refresh(first.refresh_token)
@@ -55,7 +55,7 @@ describe('the refresh token grant', async () => {
       await assert.rejects(bearer(last.access_token), { code: 'invalid_token' })
     })
 
-    it("refuses another client's token, which stays good", async () => {
+    it("refuses another client's token, which stays valid", async () => {
       const { client, secret } = await addClient({ redirectUris: [redirectUri] })
       const first = await signIn()
       const foreign = { client_id: client.clientId, client_secret: secret }
@@ -84,7 +84,7 @@ describe('the refresh token grant', async () => {
       assert.equal(later.scope, first.scope)
     })
 
-    it('that names more than the user gave is invalid_scope, and spends nothing', async () => {
+    it('that exceeds what the user granted is invalid_scope, and spends nothing', async () => {
       const begun = await signIn({ scope: 'assets:read offline_access' })
       const first = await refresh(begun.refresh_token, { scope: 'assets:read' })
       for (const scope of ['transactions:read', 'enterprise:read', 'assets:read enterprise:manage', 'no:such']) {
@@ -95,7 +95,7 @@ describe('the refresh token grant', async () => {
   })
 
   describe('a spent refresh token (RFC 9700 §4.14.2)', () => {
-    it('within 10 s and while the next is unused gives the same pair with what is left of it: an honest retry', async () => {
+    it('gives the same pair with its remaining time within 10 s and while the next is unused: an honest retry', async () => {
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       await moveClock(9)
@@ -109,7 +109,7 @@ describe('the refresh token grant', async () => {
       await refresh(again.refresh_token)
     })
 
-    it('is retried with the narrower scope it was first sent with, too', async () => {
+    it('may also be retried with the narrower scope that it was first sent with', async () => {
       const first = await signIn()
       const narrow = { scope: 'assets:read' }
       const second = await refresh(first.refresh_token, narrow)
@@ -128,7 +128,7 @@ describe('the refresh token grant', async () => {
       assert.deepEqual(await listReasons(first), ['refresh_replay'])
     })
 
-    it('is a replay once the next was used, however soon', async () => {
+    it('is a replay once the next token was used, however soon', async () => {
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       const third = await refresh(second.refresh_token)
@@ -136,7 +136,7 @@ describe('the refresh token grant', async () => {
       await assert.rejects(refresh(third.refresh_token), replay)
     })
 
-    it('is a replay for another scope', async () => {
+    it('is a replay when it is sent with another scope', async () => {
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       await assert.rejects(refresh(first.refresh_token, { scope: 'assets:read' }), replay)
@@ -170,7 +170,7 @@ describe('the refresh token grant', async () => {
       await refresh(bystander.refresh_token)
     })
 
-    it('with the right handle and a made-up rest is treated alike', async () => {
+    it('with the right handle and an invented rest is treated in the same way', async () => {
       const first = await signIn()
       // User key and handle are 24 bytes, or 32 characters.
       const forged = `${first.refresh_token.slice(0, 32)}${'A'.repeat(43)}`
@@ -178,7 +178,7 @@ describe('the refresh token grant', async () => {
       await assert.rejects(refresh(first.refresh_token), replay)
     })
 
-    it('is recognised by another node, also when the server key was rotated in between', async () => {
+    it('is recognised by another node, even when the server key was rotated in between', async () => {
       const rotatedKeys = { tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [testKeys.tokenKey] }
       const node = await secondNode(rotatedKeys)
       const first = await signIn()
@@ -201,7 +201,7 @@ describe('the refresh token grant', async () => {
   })
 
   describe('one refresh token presented fifty times at once, on two nodes', () => {
-    it('is rotated once, and all get the same pair', async () => {
+    it('is rotated once, and all callers get the same pair', async () => {
       const node = await secondNode()
       const first = await signIn()
       const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }

@@ -32,7 +32,8 @@ import { endReplayed } from './replay.ts'
 const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }
 
 export async function refresh(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
-  // Of two refreshes at once with the same token one rotates. The other looks again, and is an honest retry.
+  // If two refreshes use the same token at the same time, one of them rotates it. The other one looks again and counts
+  // as an honest retry.
   const outcome = (await tryRefresh(deps, request)) ?? (await tryRefresh(deps, request))
   if (outcome === undefined) throw new Error('a refresh token that was spent before became the present one again')
   return outcome
@@ -43,7 +44,7 @@ async function tryRefresh(deps: ExchangeDeps, request: OauthRequest): Promise<To
   const { parameters } = request
   const credentials = readCredentials(request)
   const presented = readRefreshToken(parameters.get('refresh_token') ?? '')
-  // One round trip for both. Until the client is checked, what was found of the family is not looked at.
+  // One round trip reads both. The family is not examined before the client has been checked.
   const { client, family, now } = await store.findFamily(deps.db, presented ?? noHandle, toSafeId(credentials))
   requireSecret(checkClient(deps.tenants, client, credentials))
   required(parameters, 'refresh_token')
@@ -135,7 +136,7 @@ function toResponse(
   }
 }
 
-/** One text for every reason: which of them it was concerns only the owner of the family. */
+/** One text for every reason, because the reason concerns only the owner of the family. */
 function invalidToken(): OAuthError {
   return new OAuthError('invalid_grant', 'the refresh token is unknown, used, expired or revoked')
 }

@@ -32,7 +32,7 @@ describe('the token endpoint', async () => {
       assert.deepEqual([...caller.scopes], [...platformScopes])
     })
 
-    it('works for plain', async () => {
+    it('works with the method plain', async () => {
       const { code, verifier } = await authorize({ method: 'plain' })
       const answer = await exchange({ ...byCode, code, code_verifier: verifier, client_id: 'cli_demo' })
       assert.equal(answer.token_type, 'Bearer')
@@ -40,7 +40,7 @@ describe('the token endpoint', async () => {
   })
 
   describe('a code redeemed with the secret (long-term)', () => {
-    it('gives a refresh token for a year besides', async () => {
+    it('also gives a refresh token for a year', async () => {
       const { code } = await authorize()
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.equal(answer.refresh_token_expires_in, 31_536_000)
@@ -54,7 +54,7 @@ describe('the token endpoint', async () => {
       assert.ok(!('refresh_token' in answer))
     })
 
-    it('tells the session it came from, in the same transaction', async () => {
+    it('settles the session it came from, in the same transaction', async () => {
       const { code, owner } = await authorize({ sessionId: 'session-7' })
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.deepEqual(redeemed.at(-1), {
@@ -66,7 +66,7 @@ describe('the token endpoint', async () => {
     })
   })
 
-  describe('what a session made', () => {
+  describe('settling a session', () => {
     const failing = createOauth({
       db,
       tenants,
@@ -77,7 +77,7 @@ describe('the token endpoint', async () => {
       onCodeRedeemed: () => Promise.reject(new Error('the disk is full')),
     })
 
-    it('and the code are one step: when the one fails, the other was not spent and nothing was granted', async () => {
+    it('and redeeming the code are one step: when settling fails, the code is not spent and nothing is granted', async () => {
       const { code, owner } = await authorize({ user: 'unlucky', sessionId: 'session-8' })
       const fields = { ...byCode, code, ...demo }
       const request = { parameters: new Map(Object.entries(fields)), authorization: undefined }
@@ -120,7 +120,7 @@ describe('the token endpoint', async () => {
       await exchange({ ...byCode, code, code_verifier: verifier, ...strictSecret })
     })
 
-    it('when a stolen code is put into another session, whose verifier is another (code injection, RFC 9700 §4.5)', async () => {
+    it('when a stolen code is put into a session with another verifier (code injection, RFC 9700 §4.5)', async () => {
       const stolen = await authorize({ clientId: strict.client.clientId, user: 'victim' })
       const own = await authorize({ clientId: strict.client.clientId, user: 'attacker' })
       const fields = { ...byCode, code: stolen.code, code_verifier: own.verifier, ...strictSecret }
@@ -133,7 +133,7 @@ describe('the token endpoint', async () => {
       await assert.rejects(exchange(fields), { code: 'invalid_client' })
     })
 
-    it("with another client's code, which stays good for its own client (RFC 6749 §4.1.3)", async () => {
+    it("with another client's code, which stays valid for its own client (RFC 6749 §4.1.3)", async () => {
       const { code, verifier } = await authorize()
       const foreign = { client_id: other.client.clientId, client_secret: other.secret }
       await assert.rejects(exchange({ ...byCode, code, code_verifier: verifier, ...foreign }), {
@@ -161,7 +161,7 @@ describe('the token endpoint', async () => {
       await assert.rejects(exchange({ ...byCode, code, ...demo }), { code: 'invalid_grant' })
     })
 
-    it('and does not burn the code: who has stolen one without its verifier cannot spoil it', async () => {
+    it('without spending the code, so that a thief without the verifier cannot invalidate it', async () => {
       const { code, verifier, challenge } = await authorize()
       await assert.rejects(exchange({ ...byCode, code, code_verifier: challenge, client_id: 'cli_demo' }))
       await exchange({ ...byCode, code, code_verifier: verifier, client_id: 'cli_demo' })
@@ -169,7 +169,7 @@ describe('the token endpoint', async () => {
   })
 
   describe('a code presented a second time (RFC 6749 §4.1.2, RFC 9700 §4.14)', () => {
-    it('is refused and takes its own tokens with it, and no others', async () => {
+    it('is refused and ends its own tokens and no others', async () => {
       const bystander = await signIn()
       const { code } = await authorize()
       const first = await exchange({ ...byCode, code, ...demo })
@@ -180,7 +180,7 @@ describe('the token endpoint', async () => {
       await bearer(bystander.access_token)
     })
 
-    it('does so as long as the family lives, a hundred days later too', async () => {
+    it('does so as long as the family lives, even a hundred days later', async () => {
       const { code } = await authorize()
       const first = await exchange({ ...byCode, code, ...demo })
       await moveClock(100 * 86_400)
@@ -225,7 +225,7 @@ describe('the token endpoint', async () => {
       await assert.rejects(exchange({ ...byClient, ...demo }), { code: 'unauthorized_client' })
     })
 
-    it('is not for a client that only says its name: invalid_client', async () => {
+    it('is not for a client that sends only its id: invalid_client', async () => {
       await assert.rejects(exchange({ ...byClient, client_id: 'cli_enterprise' }), { code: 'invalid_client' })
     })
   })
@@ -240,7 +240,7 @@ describe('the token endpoint', async () => {
   })
 
   describe('a client', () => {
-    it('without a secret has short-term access only, and a secret sent for it is wrong', async () => {
+    it('without a secret has only short-term access, and any secret sent for it is wrong', async () => {
       const { client } = await addClient({ redirectUris: [redirectUri], publicClient: true })
       const { code, verifier } = await authorize({ clientId: client.clientId })
       const fields = { ...byCode, code, code_verifier: verifier, client_id: client.clientId }
@@ -261,7 +261,7 @@ describe('the token endpoint', async () => {
       await assert.rejects(bearer(held.access_token), { code: 'invalid_token' })
     })
 
-    it('whose secret is rotated may use both for the overlap, and then the new one alone', async () => {
+    it('whose secret is rotated may use both during the overlap, and then only the new one', async () => {
       const { client, secret: old } = await addClient({ scopes: ['enterprise:read'] })
       const byClient = { grant_type: 'client_credentials', client_id: client.clientId }
       const fresh = await tenants.rotateSecret(client.clientId, 3_600)
@@ -274,7 +274,7 @@ describe('the token endpoint', async () => {
   })
 
   describe('the database', () => {
-    it('holds no code, token or secret in clear', async () => {
+    it('holds no code, token or secret unencrypted', async () => {
       const { code, verifier } = await authorize()
       const pending = await authorize()
       const answer = await exchange({ ...byCode, code, code_verifier: verifier, ...demo })

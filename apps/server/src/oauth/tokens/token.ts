@@ -1,7 +1,7 @@
 /**
- * The token endpoint (RFC 6749 §3.2): which grant, which client, and the two grants that begin something. The
- * authorization code grant (§4.1.3 with RFC 7636 §4.5) gives short-term access to a caller with the verifier and
- * long-term access to a caller with the client's secret. Refreshing is in refresh.ts.
+ * The token endpoint (RFC 6749 §3.2): it finds the grant type and the client, and handles the two grants that begin
+ * something. The authorization code grant (§4.1.3 with RFC 7636 §4.5) gives short-term access to a caller with the
+ * verifier and long-term access to a caller with the client's secret. Refreshing is in refresh.ts.
  */
 import { newId } from '@assay/core'
 import { findScopes, isEnterpriseScope, type Client, type Scope } from '../../tenants/index.ts'
@@ -33,7 +33,7 @@ export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<
   const { parameters } = request
   switch (required(parameters, 'grant_type')) {
     case 'authorization_code':
-      return redeemCode(deps, request)
+      return exchangeCode(deps, request)
     case 'refresh_token':
       return refresh(deps, request)
     case 'client_credentials':
@@ -46,14 +46,14 @@ export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<
   }
 }
 
-/** For a request without anything that could be a code; no user has this key. */
+/** Takes the place of a code that is missing or malformed; no user has this key. */
 const noCode: codes.PresentedCode = { userKey: '0', codeHash: Buffer.alloc(0) }
 
-async function redeemCode(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
+async function exchangeCode(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   const credentials = readCredentials(request)
   const presented = readCode(parameters.get('code'))
-  // One round trip for both. Until the client is checked, what was found of the code is not looked at.
+  // One round trip reads both. The code is not examined before the client has been checked.
   const found = await codes.findCode(deps.db, presented ?? noCode, toSafeId(credentials))
   const { client, authenticated } = checkClient(deps.tenants, found.client, credentials)
   required(parameters, 'code')
@@ -69,7 +69,7 @@ async function redeemCode(deps: ExchangeDeps, request: OauthRequest): Promise<To
   if (presented === undefined) throw invalidCode()
   const { code } = found
   if (code === null) return refuseSpent(deps, presented, client.clientId)
-  // The checks below spend nothing: who has stolen a code without its verifier must not be able to burn it.
+  // The checks below spend nothing: a thief of a code without its verifier must not be able to burn it.
   if (code.expired) throw invalidCode()
   if (code.redirectUri !== redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request')
@@ -121,12 +121,12 @@ async function spendCode(
         await deps.onCodeRedeemed(tx, event)
         return granted
       }))
-  // Another redemption was faster by a moment.
+  // Another redemption of this code came first.
   if (grantId === undefined) return refuseSpent(deps, presented, clientId)
   return {
     access_token: accessToken,
     token_type: 'Bearer',
-    expires_in: accessTokenSeconds,
+    expires_in: Math.min(accessTokenSeconds, refresh_token_expires_in),
     scope: scopes.join(' '),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken, refresh_token_expires_in }),
     user_id: userId,

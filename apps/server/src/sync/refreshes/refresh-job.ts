@@ -9,7 +9,7 @@ import type { Sql } from '../../db/index.ts'
 import type { Handler, PayloadOf } from '../../jobs/index.ts'
 import { CircuitOpen } from '../../metering/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import { backoffMs, guardReading, overtakenDelayMs } from '../job-failures.ts'
+import { backoffMs, guardReading, overtakenDelayMs } from '../run-job.ts'
 import { readConnection, type ReadingDeps, type RunState } from '../read-connection.ts'
 import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh } from './refreshes.ts'
@@ -65,7 +65,7 @@ async function succeed(deps: ReadingDeps, { keyLane }: OpenedConnection, payload
   })
 }
 
-/** Requests that came during this job have none of their own: a connection has one job of each kind. */
+/** Requests that arrived during this job have no job of their own: a connection has one job of each kind. */
 async function end(
   sql: Sql,
   { ref, kind, lane }: Payload,
@@ -79,7 +79,7 @@ async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payloa
   const { providerId, keyLane } = opened
   const { attempt } = next
   const { fault } = error
-  const delayMs = error.retryAfterMs ?? backoffMs(attempt, deps.random()) / deps.pace
+  const delayMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(attempt, deps.random()))
   // A provider that is known to be away is not asked: the person who waits learns it at once.
   const isKnownAway = error instanceof CircuitOpen
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway

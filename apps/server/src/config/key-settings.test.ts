@@ -5,8 +5,8 @@ import path from 'node:path'
 import { describe, it } from 'node:test'
 import { parseConfig, ConfigError } from './config.ts'
 import type { ProcessKind } from './key-settings.ts'
-import { writeRing } from './keys.ts'
-import { testKeyTexts } from './test-keys.ts'
+import { writeRing } from '../keys.ts'
+import { testKeyTexts } from '../test-keys.ts'
 
 const all = testKeyTexts('main')
 const {
@@ -109,7 +109,7 @@ describe('the keys of a process', () => {
     it(`${title}: refused`, () => assert.deepEqual(problemsOf(environment, as), problems))
   }
 
-  it('with several mistakes are refused together with the other settings, and no key is repeated', () => {
+  it('with several mistakes are refused together with the other settings, and no key is quoted', () => {
     const broken = { ASSAY_SERVER_KEYS: 'main', ASSAY_SEALING_PRIVATE_KEYS: `${privateKeys},`, ASSAY_PORT: 'http' }
     const problems = problemsOf(broken, 'all')
     assert.deepEqual(
@@ -124,7 +124,7 @@ describe('where keys come from', () => {
   const read = (environment: Record<string, string>): string =>
     writeRing(parseConfig({ ...all, ASSAY_SERVER_KEYS: '', ...environment }).keys.server ?? [])
 
-  it('a file, with or without a line end', async (t) => {
+  it('a key can come from a file, with or without a final line break', async (t) => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
     const file = path.join(directory, 'server.keys')
@@ -134,7 +134,7 @@ describe('where keys come from', () => {
     }
   })
 
-  it('the standard output of a command', () => {
+  it('a key can come from the standard output of a command', () => {
     assert.equal(read({ ASSAY_SERVER_KEYS_COMMAND: `printf '%s\\n' '${server}' | cat` }), server)
   })
 

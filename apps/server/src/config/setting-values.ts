@@ -156,7 +156,7 @@ export function postgresUrl(value: string): string {
 }
 
 export function smtpUrl(value: string): string {
-  // Never quoted: it may hold a password.
+  // The value is never quoted, because it may hold a password.
   if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
   // Options in the query would reach the mail library, and could switch TLS off.
   if (new URL(value).search !== '') throw new RangeError('must not have options (the part after a question mark)')

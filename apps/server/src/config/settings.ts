@@ -77,7 +77,7 @@ export const settings = {
   }),
   DATABASE_URL: setting({
     description:
-      'A PostgreSQL server, version 15 or later, or several hosts of which one is the primary. Without it the embedded one runs in ASSAY_DATA_DIRECTORY.',
+      'A PostgreSQL server, version 15 or later, or several hosts, one of them the primary. Without it, the embedded server runs in ASSAY_DATA_DIRECTORY.',
     secret: true,
     parse: postgresUrl,
   }),
@@ -147,7 +147,7 @@ export const settings = {
     secret: true,
     parse: (value: string): { plan: 'demo' | 'pro'; key: string } => {
       const [, plan, key] = /^(demo|pro):(\S+)$/.exec(value) ?? []
-      // Never quoted: it is a secret.
+      // The value is never quoted, because it is a secret.
       if (key === undefined) throw new RangeError('must be demo: or pro: followed by the key')
       return { plan: plan === 'pro' ? 'pro' : 'demo', key }
     },
@@ -236,7 +236,7 @@ export const settings = {
   }),
   ASSAY_SMTP_URL: setting({
     description:
-      'The mail server for sign-in codes, such as smtps://user:password@mail.example:465. Without it, signing in by e-mail is off outside sandbox mode.',
+      'The mail server for sign-in codes, such as smtps://user:password@mail.example:465. Without it, signing in by email is off outside sandbox mode.',
     secret: true,
     parse: smtpUrl,
   }),
@@ -270,7 +270,7 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_CODES: setting({
-    description: 'Sign-in codes for one e-mail address, asked for from one network (/24, /48).',
+    description: 'Sign-in codes for one email address, asked for from one network (/24, /48).',
     unit: 'codes an hour',
     default: '5',
     sandboxDefault: '1000000',
@@ -291,13 +291,13 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_TRIES: setting({
-    description: 'Wrong sign-in codes for one e-mail address, entered from one network.',
+    description: 'Wrong sign-in codes for one email address, entered from one network.',
     unit: 'tries a day',
     default: '20',
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS: setting({
-    description: 'Wrong sign-in codes for one e-mail address, from all networks together.',
+    description: 'Wrong sign-in codes for one email address, from all networks together.',
     unit: 'tries a day',
     default: '100',
     parse: wholeNumber(1, 1_000_000),

@@ -3,11 +3,11 @@
  * each with the setting, the value and what was expected.
  */
 import { minuteMs, dayMs } from '@assay/core'
-import { listKeyProblems, readFile, readKeys, type ProcessKind } from './key-settings.ts'
+import { listKeyProblems, readFile, readKeys, type Environment, type ProcessKind } from './key-settings.ts'
 import { ConfigError, type KeySettings, type Mode } from './setting-values.ts'
 import { settings, type Setting, type SettingName, type SettingValue } from './settings.ts'
 
-export type { Role } from './key-settings.ts'
+export type { Environment, Role } from './key-settings.ts'
 export { ConfigError } from './setting-values.ts'
 
 export interface Config {
@@ -66,8 +66,6 @@ export interface Config {
   /** The command line sets `startsEmpty` for one start: `assay start --fresh`. */
   sandbox: { url: string | undefined; pace: 'fast' | 'fastest' | 'real'; demoPort: number; startsEmpty?: boolean }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The environment of this process, for callers that pass one on: the CLI and tests. */
 export function readEnvironment(): Environment {
@@ -159,8 +157,8 @@ function createReader(environment: Environment, problems: string[]): { find: Fin
     }
   }
 
-  // Only for settings with a default. Where `find` returns undefined for one of them, it has recorded a problem, and the
-  // value is never used: parseConfig throws at its end.
+  // For settings with a default. If `find` returns undefined for one of them, it has recorded a problem, and the value
+  // is never used: parseConfig throws at its end.
   const get: Get = (name) => find(name) as SettingValue<typeof name>
 
   return { find, get }

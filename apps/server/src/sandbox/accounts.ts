@@ -4,26 +4,26 @@
  * no such fingerprint, but its tokens name their account to the simulator that made them.
  */
 import { Refusal } from '@assay/core'
-import type { SandboxControl, TestFields } from './index.ts'
+import type { SandboxControl, TestFields } from './control.ts'
 
 export interface TestAccountDeps {
   control: Pick<SandboxControl, 'findAccount' | 'findSignedIn' | 'addKey' | 'revokeKeys'>
-  /** As in the front door of `connections`. */
+  /** The method of `connections` with this name. */
   findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
-  /** As in the front door of `connections`. */
+  /** The method of `connections` with this name. */
   openSignIn(connectionId: string): Promise<{ providerId: string; token: string } | undefined>
-  /** Names a key that was never named before. */
+  /** Chooses a name that no key has had before. */
   newAccount(): string
 }
 
-/** A new key of the account that the connection reads, as a person makes one to repair it. */
+/** Makes a new key of the account that the connection reads, like a person who repairs it. */
 export async function createKeyOf(deps: TestAccountDeps, connectionId: string): Promise<TestFields> {
   const accountId = await findAccountByKey(deps, connectionId)
   if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key has that id.')
   return deps.control.addKey(accountId, deps.newAccount())
 }
 
-/** All keys and sign-ins of the account that the connection reads, as a person ends them at the provider. */
+/** Ends all keys and sign-ins of the account that the connection reads, like a person does at the provider. */
 export async function revokeKeysOf(deps: TestAccountDeps, connectionId: string): Promise<void> {
   const accountId = (await findAccountByKey(deps, connectionId)) ?? (await findAccountBySignIn(deps, connectionId))
   if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key or a sign-in has that id.')

@@ -13,13 +13,13 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { toPublicBytes } from './keys.ts'
+import { toPublicBytes } from '../keys.ts'
 import { keyRing, text, type KeyRing, type KeySettings, type Mode } from './setting-values.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 export type ProcessKind = Role | 'command' | 'files'
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 type KeySetting = 'ASSAY_SERVER_KEYS' | 'ASSAY_SEALING_PUBLIC_KEYS' | 'ASSAY_SEALING_PRIVATE_KEYS'
 type SourceName<Name extends KeySetting> = `${Name}_FILE` | `${Name}_COMMAND`
 
@@ -80,7 +80,9 @@ function listSources(environment: Environment, of: KeySetting): string[] {
   return [of, `${of}_FILE`, `${of}_COMMAND`].filter((source) => (environment[source] ?? '') !== '')
 }
 
-/** Throws a RangeError whose sentence completes the source's name. What a file or a command gave is never part of it. */
+/**
+ * Throws a RangeError whose sentence completes the source's name. It never contains what a file or a command returned.
+ */
 function readSource(environment: Environment, of: KeySetting, source: string): string {
   const value = environment[source] ?? ''
   if (source === `${of}_FILE`) return readFile(value)

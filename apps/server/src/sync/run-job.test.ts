@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { backoffMs } from './job-failures.ts'
+import { backoffMs } from './run-job.ts'
 
-it('staying away doubles with each failure, up to a quarter of an hour', () => {
+it('the backoff doubles with each failure, up to a quarter of an hour', () => {
   const waits = [1, 2, 3, 9, 10, 11, 1_000_000].map((failures) => backoffMs(failures, 0.5))
   assert.deepEqual(waits, [2_000, 4_000, 8_000, 512_000, 900_000, 900_000, 900_000])
 })
 
-it('is spread by a quarter to both sides, and never more', () => {
+it('the backoff is spread by at most a quarter in both directions', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), fc.double({ min: 0, max: 1, noNaN: true }), (failures, random) => {
       const middle = backoffMs(failures, 0.5)

@@ -3,8 +3,8 @@
  * such an address, node-postgres takes one host only, so it is split here into one address for each host.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
  *
- * The messages complete the sentence "DATABASE_URL …". They quote no part of the address except the wish, because the
- * rest may hold a password.
+ * The messages complete the sentence "DATABASE_URL …". They quote no part of the address except `target_session_attrs`,
+ * because the rest may hold a password.
  */
 const example = 'such as postgres://a:5432,b:5432/assay'
 const hostsMax = 16
@@ -12,8 +12,8 @@ const hostsMax = 16
 const wishes = ['read-write', 'primary']
 
 /**
- * One address for each host, in the order given. Undefined for an ordinary address, which names one host and no wish:
- * node-postgres takes it as it is. Throws a RangeError when the address is wrong.
+ * One address for each host, in the order given. Undefined for an ordinary address, which names one host and no such
+ * attribute: node-postgres takes it unchanged. Throws a RangeError when the address is wrong.
  */
 export function listHostUrls(url: string): string[] | undefined {
   const [, scheme = '', authority = '', rest = ''] = /^([a-z]+:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? []

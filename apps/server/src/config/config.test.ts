@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ConfigError, parseConfig, type Config } from './config.ts'
 import { settings } from './settings.ts'
-import { testKeyTexts } from './test-keys.ts'
+import { testKeyTexts } from '../test-keys.ts'
 
 const production = testKeyTexts('main')
 
@@ -20,7 +20,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('docs/configuration.md', () => {
-  const file = path.join(import.meta.dirname, '../../../docs/configuration.md')
+  const file = path.join(import.meta.dirname, '../../../../docs/configuration.md')
   const documented = readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => /^- `[A-Z0-9_]+`/.test(line))
@@ -31,7 +31,7 @@ describe('docs/configuration.md', () => {
     return `- \`${name}\` (${value}${'secret' in setting ? ', secret' : ''}): ${setting.description}`
   }
 
-  it('has one line for each setting, with its default, unit and description, and none for anything else', () => {
+  it('has exactly one line for each setting, with its default, unit and description', () => {
     const expected = Object.entries(settings).map(([name, setting]) => toLine(name, setting))
     assert.deepEqual(documented.toSorted(), expected.toSorted())
   })
@@ -46,7 +46,7 @@ describe('a secret', () => {
     return file
   }
 
-  it('of any kind may be in a file, which ends in a line break', () => {
+  it('of any kind may come from a file that ends in a line break', () => {
     const secrets = Object.entries(settings).filter(([, one]) => 'secret' in one)
     assert.deepEqual(
       secrets.filter(([name]) => !(`${name}_FILE` in settings)).map(([name]) => name),
@@ -61,7 +61,7 @@ describe('a secret', () => {
     assert.deepEqual([found.database.url, found.metricsToken], [url, 't'])
   })
 
-  it('is given once, in a file that can be read, and is never quoted', () => {
+  it('is refused when it is given twice or its file cannot be read, and is never quoted', () => {
     const file = write('hunter2')
     const problems = problemsOf({
       ...production,
@@ -77,7 +77,7 @@ describe('a secret', () => {
 })
 
 describe('ASSAY_SMTP_URL', () => {
-  it('has no options, which could switch TLS off', () => {
+  it('takes no options, because they could switch TLS off', () => {
     const mail = { ...production, ASSAY_MAIL_FROM: 'Assay <connect@example.com>' }
     const problems = problemsOf({ ...mail, ASSAY_SMTP_URL: 'smtp://mail.example?ignoreTLS=true' })
     assert.match(problems[0] ?? '', /^ASSAY_SMTP_URL must not have options/)
@@ -130,7 +130,7 @@ describe('a configuration without mistakes', () => {
     assert.deepEqual([mail, trustedProxies, excessPermission], [undefined, [], 'refuse'])
   })
 
-  it('takes an empty value for one that was not given', () => {
+  it('treats an empty value as one that was not given', () => {
     assert.deepEqual(
       parseConfig({ ...production, ASSAY_PORT: '', DATABASE_URL: '', ASSAY_SMTP_URL: '' }),
       parseConfig(production),
@@ -204,7 +204,7 @@ describe('a mistake in a setting', () => {
     })
   }
 
-  it('is told without the value where that may hold a password', () => {
+  it('is reported without the value when the value may hold a password', () => {
     const secrets = {
       DATABASE_URL: 'mysql://assay:hunter2@db/assay',
       DATABASE_LISTEN_URL: 'hunter2',
@@ -227,7 +227,7 @@ describe('a mistake in a setting', () => {
     )
   })
 
-  it('is the only one told when it is one', () => {
+  it('is reported in the singular when it is the only one', () => {
     assert.throws(
       () => parseConfig({ ...production, ASSAY_PORT: 'http' }),
       /^ConfigError: The configuration has a mistake:\n {2}ASSAY_PORT must /,
@@ -236,13 +236,13 @@ describe('a mistake in a setting', () => {
 })
 
 describe('an unknown setting', () => {
-  it('is refused, with the one that was probably meant', () => {
+  it('is refused with a suggestion of the name that was probably meant', () => {
     assert.deepEqual(problemsOf({ ...production, ASSAY_WORKERS_CONCURRENCY: '2' }), [
       'ASSAY_WORKERS_CONCURRENCY is not a setting; did you mean ASSAY_WORKER_CONCURRENCY?',
     ])
   })
 
-  it('is refused without a guess when nothing is near', () => {
+  it('is refused without a suggestion when no name is similar', () => {
     assert.deepEqual(problemsOf({ ...production, ASSAY_COLOUR: 'green' }), ['ASSAY_COLOUR is not a setting'])
   })
 
@@ -304,14 +304,14 @@ describe('settings that contradict each other', () => {
     it(`${title}: refused`, () => assert.deepEqual(problemsOf(environment), expected))
   }
 
-  it('loopback over http, and https anywhere, are fine', () => {
+  it('http is accepted on loopback, and https anywhere', () => {
     const urls = { ASSAY_BASE_URL: 'http://localhost:4000', ASSAY_AUTH_URL: 'https://auth.example' }
     assert.deepEqual(problemsOf({ ...production, ...urls, ASSAY_HOST: '0.0.0.0' }), [])
   })
 })
 
 describe('trusted proxies', () => {
-  it('are addresses and networks; a network of all addresses would let every caller choose its own', () => {
+  it('are addresses and networks; a network of all addresses is refused, because every caller could then choose its own address', () => {
     for (const value of ['10.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8', '172.30.4.0/24']) {
       assert.deepEqual(problemsOf({ ...production, ASSAY_TRUSTED_PROXIES: value }), [], value)
     }

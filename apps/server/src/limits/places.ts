@@ -1,0 +1,50 @@
+/**
+ * How many long answers (streams, exports) may run at once. A place is taken when an answer begins and left when it
+ * ends. Processes that share a port share the places, too: the parent counts, and its children ask.
+ */
+export interface Places {
+  /** False when `max` of them are taken. A promise where another process counts. */
+  take(key: string, max: number): boolean | Promise<boolean>
+  leave(key: string): void
+}
+
+/** `holder` is the process that asks: all its places are free when it ends. */
+export interface CountedPlaces extends Places {
+  take(key: string, max: number, holder?: number): boolean
+  leave(key: string, holder?: number): void
+  leaveAll(holder: number): void
+}
+
+const thisProcess = 0
+
+export function createPlaces(): CountedPlaces {
+  const taken = new Map<string, number>()
+  const held = new Map<number, Map<string, number>>()
+
+  function add(counts: Map<string, number>, key: string, by: number): void {
+    const left = (counts.get(key) ?? 0) + by
+    if (left > 0) counts.set(key, left)
+    else counts.delete(key)
+  }
+
+  return {
+    take(key, max, holder = thisProcess) {
+      if ((taken.get(key) ?? 0) >= max) return false
+      const own = held.get(holder) ?? new Map<string, number>()
+      held.set(holder, own)
+      add(own, key, 1)
+      add(taken, key, 1)
+      return true
+    },
+    leave(key, holder = thisProcess) {
+      const own = held.get(holder)
+      if (own?.has(key) !== true) return
+      add(own, key, -1)
+      add(taken, key, -1)
+    },
+    leaveAll(holder) {
+      for (const [key, count] of held.get(holder) ?? []) add(taken, key, -count)
+      held.delete(holder)
+    },
+  }
+}
