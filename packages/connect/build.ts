@@ -17,7 +17,7 @@ export async function ensureWidgetBuilt(): Promise<boolean> {
   }
   const draft = `${dist}-${process.pid}`
   const old = `${draft}-old`
-  // Half a second to load, for a start that has nothing to build.
+  // Loading it takes half a second, which a start with nothing to build should not spend.
   const { build } = await import('vite')
   await build({ root: here, logLevel: 'error', build: { outDir: draft } })
   if (existsSync(dist)) renameSync(dist, old)

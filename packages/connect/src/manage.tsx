@@ -10,7 +10,7 @@ import './style/index.css'
 import { loadSpeech, SpeechProvider } from './texts/index.ts'
 
 const root = document.getElementById('root')
-// Removing an account is a click: no page may lay itself over this one.
+// A click removes an account here, so no other page may overlay this one.
 if (root !== null && window.parent === window) void open(root)
 
 async function open(root: HTMLElement): Promise<void> {

@@ -73,13 +73,16 @@ export const Session = z
     grant_expires_at: time.meta({
       description: 'Until when the application could read, if finished in this session; to the day.',
     }),
-    shares_email: z.boolean().meta({ description: 'The tenant will see the user’s e-mail address.' }),
+    shares_email: z.boolean().meta({ description: 'The tenant will see the user’s email address.' }),
     display: z.enum(['page', 'popup', 'iframe']),
     web_message_origin: z.string().nullable(),
     lang: z.string().nullable(),
     theme: z.string().nullable(),
     provider_id: ProviderId.nullable().meta({ description: 'Preselected.' }),
     connection_id: connectionId.nullable().meta({ description: 'The connection to repair.' }),
+    repair_refused: z.boolean().meta({
+      description: 'A repair was requested, and its connection does not belong to the user who signed in.',
+    }),
     email_sign_in: z.boolean(),
     user: z.object({ email: z.string().nullable() }).nullable(),
     consented: z.boolean(),

@@ -44,7 +44,7 @@ export interface Endpoint {
   readonly csv?: string
   readonly summary: string
   readonly description: string
-  /** Beyond those that every endpoint can answer with. */
+  /** Errors beyond those that every endpoint can return. */
   readonly errors: readonly RefusalCode[]
   readonly example: Example
 }

@@ -53,7 +53,7 @@ export const ErrorItemV1 = z
   .object({ ...itemHead, crypto_source_id: CryptoSourceId.optional(), ...itemTail })
   .meta({ id: 'v1/ErrorItem', description: 'One thing that went wrong.' })
 
-// Not a tuple: JSON Schema wants at least one item in prefixItems.
+// This is not a tuple, because JSON Schema wants at least one item in prefixItems.
 const ErrorEmpty = z.array(z.never()).max(0).meta({ id: 'ErrorEmpty', description: 'Nothing to say.' })
 
 /** `errors` of a v2 success. */

@@ -1,4 +1,4 @@
-/** Lists: what a page takes and what it carries. How a cursor is read is the server's (http/paging/pages.ts). */
+/** Lists: what a page takes and what it carries. The server decides how a cursor is read (http/paging/pages.ts). */
 import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { parameter } from './values.ts'
@@ -29,7 +29,7 @@ const limit = parameter(
   (given) => (/^[1-9]\d{0,2}$/.test(given) && Number(given) <= limitMax ? Number(given) : undefined),
 )
 
-/** What a request line has room for. */
+/** The longest text that a request line has room for. */
 const uriLengthMax = 16_000
 
 function place(description: string) {

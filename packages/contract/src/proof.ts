@@ -81,7 +81,7 @@ export const Explanation = z
           key: z.string().meta({ description: 'The provider’s own id of the record.' }),
           occurred_at: time,
           fetched_at: time,
-          body: z.string().meta({ description: 'The provider’s own text, with e-mail addresses masked.' }),
+          body: z.string().meta({ description: 'The provider’s own text, with email addresses masked.' }),
         }),
       )
       .meta({ description: 'What it was derived from, oldest first.' }),

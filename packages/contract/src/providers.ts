@@ -9,7 +9,7 @@ const connectionTypes = ['api_key', 'wallet', 'oauth2'] as const
 
 const CryptoSourceCredentialAuthType = z.enum(connectionTypes).meta({ id: 'CryptoSourceCredentialAuthType' })
 
-// Wide enough for an RSA key in PEM; a secret is never echoed, not even in an error.
+// This is wide enough for an RSA key in PEM; a secret is never echoed, not even in an error.
 const secret = text(8_192).meta({ format: 'password' })
 
 const APIConnection = z
@@ -134,7 +134,7 @@ export const ConnectedProvidersMetadata = z
   })
   .meta({ id: 'ConnectedProvidersMetadataV2.1', description: 'A connection of the user.' })
 
-/** What became of a source that was to be added. */
+/** The outcome for a source that an application tried to add. */
 export const addedAnswer = z.object({
   data: z.object({
     added: z.boolean(),
@@ -150,5 +150,5 @@ export const addedAnswer = z.object({
 /** What a provider's OAuth2 page, or the widget's in its place, sent back to the application. */
 export const callbackBody = z.strictObject({ code: text(4_096), state: text(256) })
 
-/** What came to the callback page from the provider's: a code, or that the person did not allow it. */
+/** What the provider's page sent to the callback page: a code, or the news that the person did not allow it. */
 export const providerAnswer = z.union([callbackBody, z.strictObject({ error: text(256), state: text(256) })])

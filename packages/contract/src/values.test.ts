@@ -59,7 +59,7 @@ describe('times in a query', () => {
     assert.equal(range.safeParse({ start_time: early, end_time: late }).success, true)
     assert.equal(range.safeParse({ start_time: late }).success, true)
     assert.equal(range.safeParse({ start_time: early, end_time: early }).success, false)
-    // The same moment, written differently.
+    // Both are the same moment, written differently.
     assert.equal(range.safeParse({ start_time: '2026-01-01T01:00:00+01:00', end_time: early }).success, false)
   })
 })

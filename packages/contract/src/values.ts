@@ -70,7 +70,7 @@ export function list(description: string, values?: readonly string[]) {
 
 const isoTime = z.iso.datetime({ offset: true })
 
-/** What ISO 8601 leaves to the writer: no seconds, a comma before their fraction, +0100 or +01; and RFC 3339 the case. */
+/** ISO 8601 allows variants: no seconds, a comma before their fraction, +0100 or +01. RFC 3339 allows either case. */
 const isoShape = /^(.{10})T(\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:(Z)|([+-]\d\d)(?::?(\d\d))?)$/i
 
 function toCommonForm(given: string): string | undefined {
@@ -81,7 +81,7 @@ function toCommonForm(given: string): string | undefined {
 }
 
 /**
- * To the millisecond, upwards. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
+ * Rounds up to the millisecond. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
  * exactly `t >= 12.346 s` and `t < 12.346 s`; cutting would move rows across the edge.
  */
 function readIsoTime(given: string): string | undefined {
@@ -93,7 +93,7 @@ function readIsoTime(given: string): string | undefined {
   return toTime(/[1-9]/.test(finer) ? cutMs + 1 : cutMs)
 }
 
-/** Not Date.UTC, which takes the year 1 for 1901. */
+/** Date.UTC is not used, because it takes the year 1 for 1901. */
 const yearOneMs = Date.parse('0001-01-01T00:00:00Z')
 
 function toTime(ms: number): string | undefined {
@@ -126,7 +126,7 @@ export function refuseEmptyRange(context: {
   context.issues.push({ code: 'custom', path: ['start_time'], message: 'must be before end_time', input: start })
 }
 
-/** JSON, as a document is made of it. */
+/** JSON in the form that documents are made of. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 export interface JsonObject {
   [member: string]: Json

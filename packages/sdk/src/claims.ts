@@ -78,7 +78,7 @@ async function fetchKeys(issuer: string, fetch: typeof globalThis.fetch): Promis
 
 function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
   const { kty, crv, x, y } = jwk as Record<string, string | undefined>
-  // Only the public members of this kind: other members of a key could forbid its use.
+  // Takes only the public members of this kind: other members of a key could forbid its use.
   const bare = { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '' }
   return crypto.subtle.importKey('jwk', bare, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify'])
 }

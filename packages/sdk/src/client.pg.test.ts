@@ -87,7 +87,7 @@ describe('the client, against a running service', async () => {
     assert.equal(copy.size, 0)
   })
 
-  it('gives what was removed with a page of what changed since', async () => {
+  it('returns removed transactions with a page of those changed since', async () => {
     const pat = await api.signIn('pat', { providers: [{ provider_id: 'kraken' }] })
     const client = clientOf(pat)
     const total = (await collect(client.transactions())).length
@@ -125,7 +125,7 @@ describe('the client, against a running service', async () => {
     await assert.rejects(clientOf(ann).exportCsv({}, { signal: AbortSignal.abort(reason) }), reason)
   })
 
-  it('shows a tenant what its users allow, and ends a consent', async () => {
+  it('shows a tenant what its users have granted, and ends a consent', async () => {
     const client = { clientId: 'cli_enterprise', clientSecret: 'sandbox-enterprise-secret' }
     const tenant = createEnterpriseClient({
       baseUrl: api.url,

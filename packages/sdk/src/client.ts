@@ -8,9 +8,9 @@ import { createTokenHolder, revokeToken, type TokenClient, type Tokens, type Tok
 import type * as wire from './types.ts'
 
 export interface ClientOptions extends TokenStore {
-  /** Of the API, such as https://api.example. */
+  /** The URL of the API, such as https://api.example. */
   baseUrl: string
-  /** Of the authorization server; default: baseUrl. */
+  /** The URL of the authorization server; baseUrl by default. */
   authUrl?: string | undefined
   clientId: string
   /** Backends only. */
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions) {
     /** All matching transactions in one response, which is faster than pages. Read it to its end. */
     exportTransactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
       calls.lines<wire.Transaction>(`${exportPath}${toQuery({ format: 'ndjson', ...filters })}`, more),
-    /** The same as a table, in bytes to be saved. A stream that fails half-way was cut off. */
+    /** The same as a table, in bytes to be saved. A stream that fails halfway was cut off. */
     exportCsv: (filters: wire.TransactionFilters = {}, more: CallOptions = {}): Promise<ReadableStream<Uint8Array>> =>
       calls.stream(`${exportPath}${toQuery({ format: 'csv', ...filters })}`, more),
     refreshTransactions: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
@@ -187,7 +187,7 @@ export function toTokenClient(options: Omit<ClientOptions, 'tokens' | keyof Toke
     authUrl: (options.authUrl ?? options.baseUrl).replace(/\/+$/, ''),
     clientId: options.clientId,
     clientSecret: options.clientSecret,
-    // Called as a method of another object, a browser's own fetch refuses.
+    // A browser's own fetch refuses to be called as a method of another object.
     fetch: options.fetch ?? ((...given) => globalThis.fetch(...given)),
     retriesMax: options.retriesMax ?? 3,
     waitMaxMs: options.waitMaxMs ?? 30_000,

@@ -56,7 +56,7 @@ export type ConnectErrorCode =
 export type ConnectLastEvent =
   | { type: 'result'; result: ConnectResult }
   | { type: 'error'; code: ConnectErrorCode; message: string }
-  /** The person closed the widget, or `close()` was called. */
+  /** The person closed the widget, `close()` was called, or a later call took the window over. */
   | { type: 'closed' }
 
 export type ConnectEvent =

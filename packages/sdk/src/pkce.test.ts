@@ -62,6 +62,12 @@ describe('the callback', () => {
     }
   })
 
+  it('RFC 9700 §4.7: a program in JavaScript may pass no state at all, which matches no link either', () => {
+    const none = JSON.parse(JSON.stringify({ issuer: expected.issuer })) as typeof expected
+    const answer = from({ code: 'c', iss: expected.issuer })
+    assert.throws(() => readCallback(answer, none), { name: 'OAuthError', code: 'invalid_state' })
+  })
+
   it('says that the user declined', () => {
     assert.equal(refusal({ error: 'access_denied', state: 's', iss: expected.issuer }), 'access_denied')
   })

@@ -31,7 +31,7 @@ export interface AuthorizationRequest {
   /** Needed only when the application registered more than one. */
   redirectUri?: string
   scope?: string | readonly string[]
-  /** Shown first. */
+  /** The provider to show first. */
   providerId?: string
   /** Repair this connection. */
   connectionId?: string
@@ -69,8 +69,10 @@ export function toAuthorizationUrl(request: AuthorizationRequest): string {
 export function readCallback(callbackUrl: string, expected: { state: string; issuer: string }): string {
   const { searchParams } = new URL(callbackUrl)
   const find = (name: string): string | undefined => searchParams.get(name) ?? undefined
-  // A session that began no flow may have an empty state. A link with an empty one must not match it.
-  if (expected.state === '' || find('state') !== expected.state) {
+  // A session that began no flow has an empty state or, in JavaScript, none. A link that leaves its own out must not
+  // match it.
+  const state = find('state') ?? ''
+  if (state === '' || state !== expected.state) {
     throw new OAuthError('invalid_state', 'the callback belongs to another session')
   }
   if (find('iss') !== expected.issuer) throw new OAuthError('invalid_issuer', 'the callback comes from another server')

@@ -89,7 +89,7 @@ export function createTokenHolder(client: TokenClient, first: Tokens, store: Tok
     }
     if (tokens.refreshToken === undefined) return
     tokens = await refreshTokens(client, tokens.refreshToken)
-    // Kept before it is used, and before the lock is released: the next process must find the new pair.
+    // Stored before it is used, and before the lock is released: the next process must find the new pair.
     await onTokens?.(tokens)
   }
 
@@ -161,7 +161,7 @@ function toOAuthError({ status, headers, text }: HttpAnswer): Error {
     const { error, error_description: description = '' } = JSON.parse(text) as Record<string, string>
     if (error !== undefined) return new OAuthError(error, description, retryAfterSeconds(headers))
   } catch {
-    // Not JSON: something in between has answered.
+    // The body is not JSON, so something in between has answered.
   }
   return new ConnectionError(`the authorization server answered ${status}`, status)
 }

@@ -1,4 +1,6 @@
-/** Compared by the compiler (`npm run check`): a member that one side lacks, or has otherwise, does not compile. */
+/**
+ * The compiler compares them (`npm run check`): a member that one side lacks or declares differently does not compile.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type {
@@ -113,5 +115,5 @@ const same: {
 }
 
 describe('the types', () => {
-  it('are those of the contract', () => assert.ok(Object.values(same).every(Boolean)))
+  it('equal those of the contract', () => assert.ok(Object.values(same).every(Boolean)))
 })

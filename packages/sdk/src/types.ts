@@ -247,7 +247,7 @@ export interface TransactionExplanation {
   id: string
   rule: string
   connector: { provider_id: string; version: number }
-  /** The provider's own records, with e-mail addresses masked. */
+  /** The provider's own records, with email addresses masked. */
   records: {
     stream: string
     partition: string

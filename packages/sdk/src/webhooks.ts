@@ -28,7 +28,7 @@ export type WebhookEvent =
 
 export interface WebhookRequest {
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** As it arrived: parsing and writing it again would change the signature. */
+  /** The body as it arrived: parsing and writing it again would change the signature. */
   body: string
 }
 

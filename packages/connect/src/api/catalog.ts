@@ -1,4 +1,4 @@
-/** The providers one can connect: `GET {base_url}/accounts/v2/providers/catalog`, all pages, once. */
+/** The providers that can be connected: `GET {base_url}/accounts/v2/providers/catalog`, all pages, once. */
 import type { listCatalog, ResponseOf } from '@assay/contract'
 import { call } from './http.ts'
 

@@ -3,7 +3,7 @@ import type { ErrorResponse } from '@assay/contract'
 
 export type ErrorItem = ErrorResponse['errors'][number]
 
-/** The service said no. */
+/** The service refused the call. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string

@@ -22,7 +22,7 @@ export type Proof = NonNullable<Progress['proof']>
 export type Difference = NonNullable<Proof['difference']>
 export type AddAnswer = ResponseOf<typeof addSessionConnection>
 export type AddRequest = BodyOf<typeof addSessionConnection>
-/** From a provider's own page: a code, or that the person did not allow it. */
+/** The answer of a provider's own page: a code, or the news that the person did not allow it. */
 export type ProviderAnswer = BodyOf<typeof completeSessionCallback>
 export type Scenario = SandboxHelp['scenarios'][number]
 
@@ -38,7 +38,7 @@ export function beginSession(authUrl: string, query: string): Promise<Begun> {
   return call(`${authUrl}/connect/v1/session`, { method: 'POST', body: { query } })
 }
 
-/** Where a provider's answer goes on to when an application began the sign-in; null when this widget did. */
+/** Where a provider's answer goes next if an application began the sign-in; null if this widget did. */
 export async function forwardAnswer(authUrl: string, answer: ProviderAnswer): Promise<string | null> {
   const url = `${authUrl}/connect/v1/provider-answers`
   return (await call<ResponseOf<typeof forwardProviderAnswer>>(url, { method: 'POST', body: answer })).redirect_to

@@ -4,7 +4,7 @@ import { toResult } from './embedding.ts'
 import { unwrap, wrap, type WidgetMessage } from '../loader/protocol.ts'
 
 describe('the result that goes back by message', () => {
-  it('is the answer’s own parameters, and nothing of the client’s query', () => {
+  it('contains only the parameters of the answer, and nothing of the client’s query', () => {
     assert.deepEqual(toResult('https://app.example/back?tenant=7&code=abc&state=s&iss=https%3A%2F%2Fauth.example'), {
       code: 'abc',
       state: 's',
@@ -20,7 +20,7 @@ describe('the result that goes back by message', () => {
 })
 
 describe('messages', () => {
-  it('what is not ours, or not expected here, is not looked at', () => {
+  it('a message that is not ours, or not expected here, is ignored', () => {
     const hello = wrap({ type: 'hello', nonce: 'n' })
     assert.equal(unwrap<WidgetMessage>(hello, ['hello'])?.type, 'hello')
     assert.equal(unwrap<WidgetMessage>(hello, ['result']), undefined)

@@ -38,13 +38,15 @@ export async function proveParent({ display, web_message_origin: origin }: Place
   })
 }
 
-/** Also not inside a stranger's page that frames the registered one. Not every browser tells. */
+/** Refuses a stranger's page that frames the registered one, in browsers that report it. */
 function areAncestors(origin: string): boolean {
   const { ancestorOrigins } = location as { ancestorOrigins?: DOMStringList }
   return ancestorOrigins === undefined || [...ancestorOrigins].every((ancestor) => ancestor === origin)
 }
 
-/** To the origin that the URL claims, before the service has checked it, so the message contains nothing sensitive. */
+/**
+ * Sent to the origin that the URL claims, before the service has checked it, so the message contains nothing sensitive.
+ */
 export function tellClaimed(query: string, message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>): void {
   const origin = new URLSearchParams(query).get('web_message_origin')
   const target = isFramed() ? window.parent : openerWindow()
@@ -107,7 +109,7 @@ function openerWindow(): Window | null {
   return opener === null || opener === undefined ? null : (opener as Window)
 }
 
-/** Back to the application, by whichever way it opened us. */
+/** Returns to the application in the way in which it opened us. */
 export function leave(place: Place, redirectTo: string): void {
   if (tell(place, { type: 'result', result: toResult(redirectTo) })) {
     if (place.display === 'popup') window.close()

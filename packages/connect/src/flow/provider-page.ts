@@ -1,7 +1,7 @@
 /**
  * The detour over a provider's own sign-in page, for providers with OAuth2. It ends at `{widget_url}/callback`, which
- * completes nothing by itself: the page with the session's secret does. Top-level that is this tab; from a frame the
- * provider's page opens in a tab of its own, which hands code and state back to the frame and closes.
+ * completes nothing by itself: the page with the session's secret does. Top-level that is this tab; from a frame, the
+ * provider's page opens in a new tab, which passes code and state to the frame and closes.
  */
 import type { ProviderAnswer } from '../api/session-api.ts'
 import { isFramed } from './embedding.ts'
@@ -13,7 +13,7 @@ export function openProviderPage(url: string): void {
   else location.assign(url)
 }
 
-/** On the callback page. */
+/** Reads the answer on the callback page. */
 export function readProviderAnswer(): ProviderAnswer | undefined {
   const query = new URLSearchParams(location.search)
   const [code, error, state] = [query.get('code'), query.get('error'), query.get('state')]
@@ -22,7 +22,7 @@ export function readProviderAnswer(): ProviderAnswer | undefined {
   return error === null ? undefined : { state, error }
 }
 
-/** True when another window of ours took it. */
+/** True when another window of ours received it. */
 export function handToOpener(answer: ProviderAnswer): boolean {
   const opener: unknown = window.opener
   if (opener === null || opener === undefined) return false

@@ -43,16 +43,16 @@ export async function openSession({ auth_url: authUrl }: WidgetConfig): Promise<
 
 async function begin(authUrl: string, query: string): Promise<Opening> {
   try {
-    // The text as it came: a parameter that is there twice must be refused, not tidied away.
+    // Passes on the text unchanged: a repeated parameter must be refused, not tidied up.
     const begun = await beginSession(authUrl, query)
     if (begun.redirect_to !== null) {
-      // A loader that listens hears the reason; without one, the redirect brings it.
+      // A loader that listens gets the reason; without one, the redirect carries it.
       tellClaimed(query, toRefusal(begun.redirect_to))
       // In a frame nothing may be shown, and the application's own page belongs at the top.
       if (!isFramed()) location.replace(begun.redirect_to)
       return { kind: 'left' }
     }
-    // The request, with its login token, is used up; it has no place in the history or on a screenshot.
+    // The request, with its login token, is spent; it must not stay in the history or appear on a screenshot.
     history.replaceState(null, '', location.pathname + frameAddress(begun.session))
     const api = createSessionApi(authUrl, begun.session_secret)
     const start = { session: begun.session, agreed: false, codeSentTo: null, view: null, answer: undefined }

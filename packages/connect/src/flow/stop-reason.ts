@@ -1,4 +1,4 @@
-/** Why the flow cannot go on. Each has its own words (`stopped.*`), and a way out. */
+/** Why the flow cannot continue. Each reason has its own texts (`stopped.*`) and a way out. */
 import { Problem, Unreachable } from '../api/http.ts'
 import { ConfigMissing } from '../config.ts'
 

@@ -1,13 +1,13 @@
 /**
- * What survives a reload: the session's secret and where the person was. sessionStorage only: it dies with the tab, and
- * another tab does not see it. Credentials are never here.
+ * What survives a reload: the session's secret and where the person was. sessionStorage only: it is deleted with the
+ * tab, and other tabs do not see it. Credentials are never stored here.
  */
 import type { Client } from '../api/session-api.ts'
 import type { View } from './view.ts'
 
 export interface Kept {
   secret: string
-  /** To find the way back when the session is gone. */
+  /** Kept to find the way back when the session is gone. */
   client: Client | null
   /** Consent is asked for first, and recorded once it is known whose it is. */
   agreed: boolean
@@ -43,7 +43,7 @@ export function writeKept(kept: Kept): void {
   try {
     sessionStorage.setItem(key, text)
   } catch {
-    // Storage is refused: memory has it.
+    // The browser refuses storage, so only memory holds it.
   }
 }
 

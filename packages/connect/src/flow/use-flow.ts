@@ -4,6 +4,7 @@
  */
 import { toConsentLanguage } from '@assay/core/consent'
 import { useCallback, useEffect, useState } from 'preact/hooks'
+import { followSession } from '../api/events.ts'
 import type { ErrorItem } from '../api/http.ts'
 import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from '../api/session-api.ts'
 import { useSpeech } from '../texts/index.ts'
@@ -11,17 +12,16 @@ import { leave, tell } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
 import { forgetSecret, toEnded, writeKept } from './storage.ts'
 import { isPassing, useDraft, type Draft } from './use-draft.ts'
-import { useFollowing } from './use-following.ts'
 import { usePlace, type Places } from './use-place.ts'
 import { useRun, type Running } from './use-run.ts'
-import { isConsentComplete, type View } from './view.ts'
+import { isConsentComplete, type Screen, type View } from './view.ts'
 
 export interface Start {
   session: Session
   agreed: boolean
   codeSentTo: string | null
   view: View | null
-  /** From a provider's sign-in page, on /callback. */
+  /** The answer of a provider's sign-in page, on /callback. */
   answer: ProviderAnswer | undefined
 }
 
@@ -74,7 +74,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
       const ended = toEnded(redirect_to)
       forgetSecret(ended)
       leave(session, redirect_to)
-      // A frame is taken away by its page; a window that may not close itself says that all is done.
+      // The page around a frame removes it; a window that may not close itself says that everything is done.
       stop({ name: ended.outcome })
     })
 
@@ -101,7 +101,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
       go({ name: 'checking', providerId: asked.providerId, connectionId: null })
       run(async () => {
         const answer = await api.add(request).catch((error: unknown) => {
-          // The form again, with a word on why; not a screen that waits for nothing.
+          // Shows the form again with the reason, and not a screen that waits for nothing.
           go({ name: 'credentials', ...asked })
           throw error
         })
@@ -120,7 +120,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   return { api, session, draft, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
 }
 
-/** What follows from the answer to "add": the provider's page, the checking list, or the trouble. */
+/** What follows the answer to "add": the provider's page, the checking list, or the error. */
 function useAdded(
   api: SessionApi,
   setSession: (session: Session) => void,
@@ -153,4 +153,27 @@ function useProviderAnswer(first: ProviderAnswer | undefined, complete: (answer:
     if (first !== undefined) complete(first)
     return onProviderAnswer(complete)
   }, [])
+}
+
+/** Keeps the session up to date: by a stream while an account is being read, and when the tab becomes visible again. */
+function useFollowing(
+  api: SessionApi,
+  { session, screen }: { session: Session; screen: Screen },
+  onSession: (session: Session) => void,
+  onError: (error: unknown) => void,
+): void {
+  const reading = screen.name === 'checking' || (screen.name === 'summary' && session.connections.some(isReading))
+  useEffect(() => (reading ? followSession(api, onSession, onError) : undefined), [api, reading, onSession, onError])
+  useEffect(() => {
+    const look = (): void => {
+      if (document.visibilityState === 'visible') api.read().then(({ session: now }) => onSession(now), onError)
+    }
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [api, onSession, onError])
+}
+
+/** Checking what was read counts as reading, because the last screen shows the result. */
+function isReading({ progress, status }: Session['connections'][number]): boolean {
+  return (!progress.done || progress.proof === null) && status !== 'needs_reauth'
 }

@@ -18,13 +18,13 @@ export interface Places {
   back: () => void
 }
 
-/** Screens one may come back to with the browser's Back; the others take the place of the one before. */
+/** Screens that the browser's Back may return to; the others replace the screen before. */
 const stops = new Set<Screen['name']>(['sign_in', 'credentials', 'choose'])
 
 export function usePlace(session: Session, start: Omit<Place, 'depth'>): Places {
   const [place, setPlace] = useState<Place>({ agreed: start.agreed, view: start.view, depth: depthNow() })
   const screen = useMemo(() => toScreen(session, place.agreed, place.view), [session, place])
-  // What happens after an answer must start from where the person is then, not from where they asked.
+  // An answer must continue from where the person is by then, not from where they asked.
   const latest = useRef({ session, place })
   latest.current = { session, place }
 

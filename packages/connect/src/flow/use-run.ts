@@ -1,4 +1,4 @@
-/** Doing one thing at a time, and what becomes of the errors: a word on top of the screen, or the end of the flow. */
+/** Runs one action at a time and handles its errors: a notice at the top of the screen, or the end of the flow. */
 import { useCallback, useState } from 'preact/hooks'
 import { Problem, Unreachable } from '../api/http.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'

@@ -13,6 +13,7 @@ const session: Session = {
   scopes: ['assets:read'],
   grant_expires_at: '2027-11-15T12:00:00.000Z',
   shares_email: true,
+  repair_refused: false,
   display: 'page',
   web_message_origin: null,
   lang: null,
@@ -58,7 +59,7 @@ describe('the screen', () => {
     assert.equal(toScreen(session, true, null).name, 'sign_in')
   })
 
-  it('a repair begins with the sign-in, and needs no consent where one is in force', () => {
+  it('a repair begins with the sign-in, and needs no consent when one is already in force', () => {
     const repair = { ...session, connection_id: 'con_old' }
     assert.equal(toScreen(repair, false, null).name, 'sign_in')
     const known = { ...repair, user: { email: 'ada@example.com' }, existing: [old] }
@@ -66,11 +67,11 @@ describe('the screen', () => {
     assert.equal(toScreen({ ...known, consented: true }, false, null).name, 'credentials')
   })
 
-  it('without e-mail and without a vouched-for user the person is told', () => {
+  it('without email and without a vouched-for user the page says that it cannot identify the person', () => {
     assert.equal(toScreen({ ...session, email_sign_in: false }, true, null).name, 'sign_in_off')
   })
 
-  it('consent given before sign-in counts, unless older connections came to light', () => {
+  it('consent given before sign-in counts, unless the sign-in reveals older connections', () => {
     assert.ok(isConsentComplete(signedIn, true))
     assert.ok(!isConsentComplete(signedIn, false))
     assert.ok(!isConsentComplete({ ...signedIn, existing: [old] }, true))
@@ -91,15 +92,15 @@ describe('the screen', () => {
     })
   })
 
-  it('with something connected a fresh start lands on the summary', () => {
+  it('a fresh start with a connected account shows the summary', () => {
     assert.equal(toScreen({ ...ready, provider_id: 'kraken', connections: [kraken] }, true, null).name, 'summary')
   })
 
-  it('the last account removed, the summary gives way to the choice', () => {
+  it('when the last account is removed, the choice replaces the summary', () => {
     assert.equal(toScreen(ready, true, { name: 'summary' }).name, 'choose')
   })
 
-  it('a key that is refused while reading becomes trouble with a way to repair', () => {
+  it('a key that is refused while reading is shown as a problem with a way to repair it', () => {
     const refused = { ...kraken, status: 'needs_reauth' as const, status_cause: 'invalid_credentials' as const }
     const screen = toScreen({ ...ready, connections: [refused] }, true, checking)
     assert.ok(screen.name === 'trouble')

@@ -12,9 +12,9 @@ export type View =
       name: 'credentials'
       providerId: string
       connectionId: string | null
-      /** What was pasted into the search. */
+      /** The text that was pasted into the search. */
       address?: string
-      /** Chosen over signing in, where a provider has both. */
+      /** The person chose a key although the provider offers sign-in, too. */
       byKey?: boolean
       /** The wallet app that was searched for. */
       walletApp?: string
@@ -22,7 +22,7 @@ export type View =
   /** `connectionId` is null until the provider has answered. */
   | { name: 'checking'; providerId: string; connectionId: string | null }
   | { name: 'trouble'; providerId: string; connectionId: string | null; item: ErrorItem; byKey?: boolean }
-  /** A new key for a connection that was there before: it goes on where it stopped. */
+  /** A new key for an existing connection: reading continues where it stopped. */
   | { name: 'repaired'; providerId: string }
   | { name: 'summary' }
 
@@ -30,7 +30,7 @@ export type Screen = { name: 'consent' } | { name: 'sign_in' } | { name: 'sign_i
 
 export function toScreen(session: Session, agreed: boolean, view: View | null): Screen {
   if (session.user === null) {
-    // A repair shares nothing new: whether it has to be agreed to is known when the person is.
+    // A repair shares nothing new. Whether it needs consent is known once the person is known.
     if (!agreed && session.connection_id === null) return { name: 'consent' }
     return { name: session.email_sign_in ? 'sign_in' : 'sign_in_off' }
   }
@@ -38,7 +38,7 @@ export function toScreen(session: Session, agreed: boolean, view: View | null): 
   return settleView(session, view ?? firstView(session))
 }
 
-/** Agreed before it was known who they are, and nothing came to light since: no need to ask twice. */
+/** The person agreed before signing in, and nothing new has to be shown, so the page does not ask twice. */
 export function isConsentComplete(session: Session, agreed: boolean): boolean {
   return agreed && session.user !== null && !session.consented && session.existing.length === 0
 }
@@ -56,7 +56,7 @@ export function firstView(session: Session): View {
   return { name: 'choose' }
 }
 
-/** A view from before a reload may speak of a connection that has got on, or is gone. */
+/** A view from before a reload may name a connection that has progressed or was removed. */
 function settleView(session: Session, view: View): View {
   if (view.name === 'summary' && session.connections.length === 0) return { name: 'choose' }
   if (view.name !== 'checking') return view

@@ -1,4 +1,4 @@
-/** What an application asks of the widget, what it hears from it, and what it holds of it. */
+/** What an application sends to the widget, the events that it receives, and the handle that it holds. */
 import type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
 
 export interface ConnectRequest {
@@ -27,7 +27,7 @@ export type ConnectEvent =
   | { type: 'result'; result: AuthorizationResult }
   /** The widget could not be shown. `message` is for the people who run the application. */
   | { type: 'error'; code: ErrorCode; message: string }
-  /** The person closed the window, or `close()` was called, before there was a result. */
+  /** The person closed the window, `close()` was called, or a later call took the window over, before there was a result. */
   | { type: 'closed' }
 
 export type LastEvent = Extract<ConnectEvent, { type: 'result' | 'error' | 'closed' }>

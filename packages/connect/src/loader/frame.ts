@@ -2,9 +2,9 @@
 import type { ConnectEvent, ConnectHandle } from './events.ts'
 import { listenTo } from './listen.ts'
 
-/** Its script says that it is there before the page is loaded; that word only has to get here. */
+/** The widget's script reports itself before the page is loaded, so its message only has to arrive. */
 const silenceMaxMs = 3_000
-/** Until the widget has said how high it is. */
+/** The height until the widget has reported its own. */
 const startHeight = 480
 
 export function openFrame(
@@ -32,7 +32,7 @@ export function openFrame(
       origin: new URL(url).origin,
       fitsContent: dialog === undefined,
       onLoaded: () => (isLoaded = true),
-      // In a dialog, the dialog has the height.
+      // In a dialog, the dialog sets the height.
       ...(dialog === undefined ? { onHeight: (height) => (frame.style.height = `${height}px`) } : {}),
       // The keys that are pressed inside the frame never reach the dialog.
       ...(dialog === undefined ? {} : { onEscape: () => listening.close() }),
@@ -45,7 +45,7 @@ export function openFrame(
     },
     onEvent,
   )
-  // A frame that its host's policy forbids is said to be loaded, and stays silent.
+  // The browser reports a frame that its host's policy forbids as loaded, and the frame stays silent.
   frame.addEventListener('load', () => {
     blocked = setTimeout(() => {
       const message = `The widget did not answer in a frame of ${location.origin}. Is this an embed origin of the client?`
@@ -53,7 +53,7 @@ export function openFrame(
     }, silenceMaxMs)
   })
   ;(dialog ?? container)?.append(frame)
-  // Escape closes a dialog; the person has then decided.
+  // Escape closes a dialog, so the person has decided.
   dialog?.addEventListener('cancel', () => listening.close())
   dialog?.showModal()
   return listening

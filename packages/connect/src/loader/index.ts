@@ -5,8 +5,8 @@
  * - popup, iframe: this page stays; the answer arrives here by postMessage, from exactly the widget's origin. The
  *   page's own origin must be registered as an embed origin of the client.
  *
- * The code is redeemed by the application's server. The code verifier never comes near this file: hand over the
- * challenge that the server made.
+ * The code is redeemed by the application's server. This file never sees the code verifier: pass the challenge that the
+ * server made.
  */
 import { openFrame } from './frame.ts'
 import { openPopup } from './popup.ts'

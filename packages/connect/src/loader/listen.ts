@@ -1,4 +1,4 @@
-/** Hears one widget window until it is done. What does not come from that window and that origin is not looked at. */
+/** Listens to one widget window until it is done. Messages from any other window or origin are ignored. */
 import type { ConnectEvent, ConnectHandle, LastEvent } from './events.ts'
 import { unwrap, wrap, type WidgetMessage } from './protocol.ts'
 

@@ -15,7 +15,8 @@ interface AccountsProps {
 
 export function Accounts({ me, api, ask }: AccountsProps): JSX.Element {
   const { t, moment } = useSpeech()
-  // Transactions are made when a list was read to its end; until then the entries show that reading goes on.
+  // Transactions are made when a list was read to its end; until then the number of entries shows that reading
+  // continues.
   const toCount = ({ status, record_count, transaction_count }: Counted): string =>
     status === 'syncing'
       ? t('connected.so_far', { count: record_count })

@@ -24,7 +24,7 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
   const [notice, setNotice] = useState(false)
   const reading = me?.connections.some(({ status }) => status === 'syncing') === true
 
-  // A history is being read: the page looks again by itself, so that the person sees it grow and end.
+  // While a history is being read, the page reloads by itself, so that the person sees it grow and end.
   useEffect(() => {
     if (!reading) return
     const look = (): Promise<void> => api.read().then((now) => (setNotice(false), setMe(now)), onError)

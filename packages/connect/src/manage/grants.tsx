@@ -2,8 +2,9 @@
 import type { JSX } from 'preact'
 import type { Access, Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
-import { useSpeech, type TextKey } from '../texts/index.ts'
+import { useSpeech } from '../texts/index.ts'
 import type { Question } from '../parts/confirm.tsx'
+import { whatOf } from './what-was-read.ts'
 
 interface GrantsProps {
   me: Me
@@ -81,7 +82,7 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
         <p class="secondary">
           {last === undefined
             ? t('manage.read_never')
-            : t('manage.read_last', { what: t(whatOf(last)), date: moment(last.last_at) })}
+            : t('manage.read_last', { what: t(whatOf(last.endpoint)), date: moment(last.last_at) })}
         </p>
         {accesses.length > 0 && <Accesses accesses={accesses} />}
         {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, accessesMax)} />}
@@ -103,7 +104,7 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
           <li key={`${access.hour} ${access.endpoint}`}>
             <span>{moment(access.last_at)}</span>
             <span>
-              {t(whatOf(access))}, {t('manage.read_count', { count: access.count })}
+              {t(whatOf(access.endpoint))}, {t('manage.read_count', { count: access.count })}
             </span>
           </li>
         ))}
@@ -140,11 +141,4 @@ function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
 /** The id of an asset ends with its name. */
 function toSymbol(assetId: string): string {
   return assetId.slice(assetId.indexOf(':') + 1)
-}
-
-/** The calls have names for developers; a person wants to know of what. */
-function whatOf({ endpoint }: Access): TextKey {
-  if (/transactions|changes/i.test(endpoint)) return 'manage.what_transactions'
-  if (/assets/i.test(endpoint)) return 'manage.what_assets'
-  return /provider|connection|coverage|account/i.test(endpoint) ? 'manage.what_providers' : 'manage.what_other'
 }

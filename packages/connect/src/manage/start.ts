@@ -18,7 +18,7 @@ export async function openManage(authUrl: string): Promise<OpenedManage | { reas
   if (kept !== undefined && (clientId === null || clientId === kept.client.client_id)) {
     const api = createManageApi(authUrl, kept.session_secret)
     const me = await api.read().catch((error: unknown) => {
-      // Not signed in yet, or no longer.
+      // The person is not signed in yet, or no longer.
       if (error instanceof Problem && (error.status === 401 || error.status === 403)) return undefined
       throw error
     })
@@ -53,6 +53,6 @@ export function forgetManage(): void {
   try {
     sessionStorage.removeItem(key)
   } catch {
-    // There was nothing.
+    // Nothing was stored.
   }
 }

@@ -1,4 +1,7 @@
-/** The frame of every screen: a card on a wide screen, all of it on a phone. The title takes the focus when it changes. */
+/**
+ * The frame of every screen: a card on a wide screen, the whole screen on a phone. The title takes the focus when it
+ * changes.
+ */
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useSpeech } from '../texts/index.ts'

@@ -19,7 +19,7 @@ interface CodeBoxesProps {
 
 export function CodeBoxes(props: CodeBoxesProps): JSX.Element {
   const { label, value, onValue, onComplete, disabled, describedBy, invalid } = props
-  // Again after a wrong code: a disabled field loses the focus.
+  // Focuses again after a wrong code, because a disabled field loses the focus.
   const input = useFocus<HTMLInputElement>(!disabled)
   const take = (text: string): void => {
     const digits = text.replaceAll(/\D/g, '').slice(0, length)
@@ -35,7 +35,7 @@ export function CodeBoxes(props: CodeBoxesProps): JSX.Element {
           class="code-input"
           inputMode="numeric"
           autocomplete="one-time-code"
-          // Room for a pasted "123 456".
+          // This leaves room for a pasted "123 456".
           maxLength={12}
           value={value}
           disabled={disabled}

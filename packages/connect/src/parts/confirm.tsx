@@ -1,4 +1,7 @@
-/** A question before something is lost. The browser's own dialog: focus, Escape and the rest of the page are its work. */
+/**
+ * A question before something is lost. It uses the browser's own dialog, which handles focus, Escape and the rest of
+ * the page.
+ */
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 

@@ -1,4 +1,6 @@
-/** Icons, and the marks of providers and applications. All of them are decoration: the words beside them say it. */
+/**
+ * Icons, and the marks of providers and applications. All of them are decoration: the text beside them has the meaning.
+ */
 import { createContext, type JSX } from 'preact'
 import { useContext, useState } from 'preact/hooks'
 

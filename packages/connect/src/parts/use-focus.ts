@@ -1,4 +1,4 @@
-/** Focus on arrival. The `autofocus` attribute works once in a document's life; our screens come and go in one. */
+/** Focus on arrival. The `autofocus` attribute works once for each document, and all our screens share one document. */
 import type { RefObject } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 

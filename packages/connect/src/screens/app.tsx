@@ -42,6 +42,11 @@ export function ConnectApp({ config, api, start }: AppProps): JSX.Element {
           {t(notice === 'busy' ? 'stopped.busy.why' : 'stopped.unreachable.why')}
         </p>
       )}
+      {session.repair_refused && (screen.name === 'consent' || screen.name === 'choose') && (
+        <p class="notice" role="status">
+          {t('sign_in.repair_refused', { app: session.client.name })}
+        </p>
+      )}
       <CurrentScreen flow={flow} catalog={catalog} onLeave={onLeave} logo={config.look?.logo ?? null} />
       {leaving && (
         <Confirm

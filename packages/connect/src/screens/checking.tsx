@@ -1,4 +1,4 @@
-/** A real list that fills: key, rights, balances, history. It may be left at any time after the first two. */
+/** A list that fills up: key, rights, balances, history. The person may leave it at any time after the first two. */
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Progress } from '../api/session-api.ts'
@@ -31,7 +31,7 @@ export function Checking({ flow, catalog, onLeave, view }: ScreenProps & { view:
     return () => clearTimeout(timer)
   }, [done])
   useEffect(() => {
-    // After a reload no request waits for the response any more; the session shows the outcome.
+    // After a reload no request waits for the response anymore; the session shows the outcome.
     if (busy || view.connectionId !== null) return
     const made = session.connections.findLast(({ provider_id }) => provider_id === view.providerId)
     if (made === undefined) flow.go({ name: 'credentials', providerId: view.providerId, connectionId: null })

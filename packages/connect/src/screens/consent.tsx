@@ -54,7 +54,7 @@ export function Consent({ flow, onLeave, logo }: ScreenProps & { logo: string | 
   )
 }
 
-/** The server stores what these facts say in the language of the page, so nothing here may be only the page's own. */
+/** The server stores what these facts say in the language of the page, so the page must not add text of its own. */
 function toFacts({ client, tenant, scopes, shares_email, grant_expires_at, existing }: Session): ConsentFacts {
   return {
     app: client.name,

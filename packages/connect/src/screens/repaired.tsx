@@ -1,4 +1,4 @@
-/** A connection has its new key: reading goes on where it stopped. */
+/** A connection has its new key, and reading continues where it stopped. */
 import type { JSX } from 'preact'
 import type { View } from '../flow/view.ts'
 import { Card } from '../parts/card.tsx'

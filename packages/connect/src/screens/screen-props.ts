@@ -1,7 +1,7 @@
 import type { Catalog } from './use-catalog.ts'
 import type { Flow } from '../flow/use-flow.ts'
 
-/** What every screen is handed. */
+/** The props of every screen. */
 export interface ScreenProps {
   flow: Flow
   catalog: Catalog

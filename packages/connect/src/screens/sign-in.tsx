@@ -1,4 +1,4 @@
-/** Asks who the person is: one field for the e-mail address, then six boxes for the code. */
+/** Asks who the person is: one field for the email address, then six boxes for the code. */
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Card } from '../parts/card.tsx'
@@ -9,6 +9,8 @@ import type { ScreenProps } from './screen-props.ts'
 export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
   const { t } = useSpeech()
   const { api, session, codeSentTo } = flow
+  // With another address the person would be a new user, to whom the connection does not belong.
+  const lead = session.connection_id === null ? t('sign_in.lead') : t('sign_in.repair_lead')
   const calls = useMemo(
     (): SignInCalls => ({
       sendCode: (email) => api.sendCode(email),
@@ -22,7 +24,7 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
     <Card
       screen={codeSentTo === null ? 'sign_in' : 'sign_in code'}
       title={t(codeSentTo === null ? 'sign_in.title' : 'sign_in.code_title')}
-      lead={codeSentTo === null ? t('sign_in.lead') : t('sign_in.code_lead', { email: codeSentTo })}
+      lead={codeSentTo === null ? lead : t('sign_in.code_lead', { email: codeSentTo })}
       sandbox={session.sandbox}
       onBack={() => (codeSentTo === null ? flow.back() : flow.setCodeSentTo(null))}
       onLeave={onLeave}
@@ -33,7 +35,7 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
   )
 }
 
-/** E-mail is off and the application did not vouch for a user, so this page cannot identify the person. */
+/** Email is off and the application did not vouch for a user, so this page cannot identify the person. */
 export function SignInOff({ flow, onLeave }: ScreenProps): JSX.Element {
   const { t } = useSpeech()
   const app = flow.session.client.name

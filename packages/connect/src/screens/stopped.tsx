@@ -1,4 +1,4 @@
-/** The flow cannot go on. Says why, and always has a way out. */
+/** The flow cannot continue. The screen says why and always has a way out. */
 import type { JSX } from 'preact'
 import type { Client, Session } from '../api/session-api.ts'
 import type { StopReason } from '../flow/stop-reason.ts'

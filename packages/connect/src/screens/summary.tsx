@@ -7,6 +7,7 @@ import { Card } from '../parts/card.tsx'
 import { Icon, ProviderMark } from '../parts/icons.tsx'
 import { useSpeech, type Speech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
+import { toWholePercents } from './whole-percents.ts'
 
 export function Summary({ flow, onLeave }: ScreenProps): JSX.Element {
   const { t } = useSpeech()
@@ -131,7 +132,7 @@ interface AssetBarProps {
   other: string
 }
 
-/** Under this a slice is too thin to see and joins the rest. */
+/** A smaller slice is too thin to see and joins the rest. */
 const shareMin = 0.015
 const slicesMax = 4
 
@@ -142,6 +143,7 @@ function AssetBar({ top, label, other }: AssetBarProps): JSX.Element | null {
   if (shown.length === 0) return null
   const rest = Math.max(0, 1 - shown.reduce((sum, { share }) => sum + share, 0))
   const slices = rest >= 0.005 ? [...shown, { asset_symbol: other, share: rest }] : shown
+  const percents = toWholePercents(slices.map(({ share }) => share))
   const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 })
   return (
     <figure class="asset-bar">
@@ -152,10 +154,10 @@ function AssetBar({ top, label, other }: AssetBarProps): JSX.Element | null {
         ))}
       </div>
       <ul class="legend numbers">
-        {slices.map(({ asset_symbol, share }, index) => (
+        {slices.map(({ asset_symbol }, index) => (
           <li key={asset_symbol}>
             <span class={`dot slice-${index}`} aria-hidden="true" />
-            {asset_symbol} <span class="quiet">{percent.format(share)}</span>
+            {asset_symbol} <span class="quiet">{percent.format((percents[index] ?? 0) / 100)}</span>
           </li>
         ))}
       </ul>

@@ -17,6 +17,10 @@ export const de: Readonly<Record<TextKey, Text>> = {
 
   'sign_in.title': 'Zuerst: Wer sind Sie?',
   'sign_in.lead': 'Wir senden einen sechsstelligen Code an Ihre E-Mail-Adresse. Sie brauchen kein Passwort.',
+  'sign_in.repair_refused':
+    'Das Konto, das repariert werden soll, wurde mit einer anderen E-Mail-Adresse verbunden. Gehen Sie dafür zurück zu {app} und melden Sie sich mit jener Adresse an.',
+  'sign_in.repair_lead':
+    'Verwenden Sie die E-Mail-Adresse, mit der Sie dieses Konto verbunden haben. Wir senden einen sechsstelligen Code dorthin.',
   'sign_in.email': 'E-Mail-Adresse',
   'sign_in.email_wrong': 'Geben Sie eine Adresse wie name@example.com ein.',
   'sign_in.send': 'Code per E-Mail senden',
@@ -44,6 +48,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'sandbox.mail': 'Sandbox: In der E-Mail steht {code}',
   'sandbox.fill': 'Ausfüllen',
   'sandbox.keys': 'Sandbox: einen Testschlüssel verwenden',
+  'sandbox.wallets': 'Sandbox: eine Test-Wallet verwenden',
   'sandbox.keys_lead': 'Nichts hier ist echt. Wählen Sie, was geschehen soll.',
   'sandbox.same_account': 'Ein neuer Schlüssel desselben Kontos',
   'sandbox.same_account_lead': 'Repariert diese Verbindung. Die Schlüssel darunter gehören zu anderen Konten.',
@@ -107,6 +112,34 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.sign_in_at': 'Bei {provider} anmelden',
   'credentials.use_key': 'Stattdessen einen API-Schlüssel verwenden',
   'credentials.sign_in_lead': '{provider} fragt Sie, was gelesen werden darf, und bringt Sie hierher zurück.',
+
+  'label.address': 'Adresse',
+  'label.any_wallet': 'Adresse, erweiterter öffentlicher Schlüssel oder Deskriptor',
+
+  'hint.create': 'Erstellen Sie ihn bei {provider}, nur mit dem Recht zu lesen.',
+  'hint.private_half':
+    'Die private Hälfte des Schlüsselpaars, dessen öffentliche Hälfte Sie {provider} gegeben haben. Fügen Sie alles ein, von -----BEGIN bis zum Ende.',
+  'hint.often_once': 'Die meisten Börsen zeigen ihn nur einmal.',
+  'hint.passphrase': 'Die Passphrase, die Sie für diesen Schlüssel gewählt haben, nicht Ihr Anmeldepasswort.',
+  'hint.beside': 'Steht neben dem Schlüssel.',
+  'hint.account_address': 'Die öffentliche Adresse Ihres Kontos bei {provider}.',
+  'hint.settings_56': '{provider}: Settings, API, Create API key. 56 Zeichen.',
+  'hint.once_88': 'Wird einmal gezeigt, gleich nachdem Sie den Schlüssel erstellt haben. 88 Zeichen, mit == am Ende.',
+  'hint.generated_64':
+    '{provider}: Account, API Management, Create API, System generated. 64 Zeichen. Schlüssel von {provider}.US funktionieren hier nicht.',
+  'hint.once_64': 'Wird einmal gezeigt, gleich nachdem der Schlüssel erstellt wurde. 64 Zeichen.',
+  'hint.key_or_path':
+    'organizations/…/apiKeys/… oder nur die Key ID. Alte Schlüssel mit 16 Zeichen funktionieren nicht mehr.',
+  'hint.once_whole':
+    'Wird einmal gezeigt. Fügen Sie alles ein, von -----BEGIN bis zum Ende; ein Ed25519-Schlüssel ist eine Zeile, die mit == endet.',
+  'hint.address_or_wallet':
+    'Eine Adresse zeigt nur sich selbst. Ein erweiterter öffentlicher Schlüssel (xpub, ypub, zpub) oder ein Deskriptor zeigt die ganze Wallet.',
+  'hint.extended_key': 'In den Einstellungen Ihrer Wallet als xpub, ypub, zpub oder „account public key“.',
+  'hint.descriptor': 'wpkh(…), sh(wpkh(…)), pkh(…) oder tr(…) mit einem erweiterten öffentlichen Schlüssel.',
+  'hint.address_0x':
+    'Die Adresse Ihrer Wallet: 0x und 40 weitere Zeichen. Niemals Wiederherstellungswörter oder ein privater Schlüssel.',
+  'hint.address_base58':
+    'Die Adresse Ihrer Wallet: 43 oder 44 Buchstaben und Ziffern. Niemals Wiederherstellungswörter oder ein privater Schlüssel.',
 
   'doctor.looks_right': 'Sieht richtig aus',
   'doctor.swapped': 'Die beiden sind vertauscht: Das gehört in das andere Feld.',
@@ -183,20 +216,19 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'connected.attention': 'Braucht Ihre Aufmerksamkeit',
   'connected.repair': 'Reparieren',
 
-  'proof.checking': 'Es wird noch geprüft, ob die Rechnung aufgeht',
-  'proof.proved': 'Seit {date} geht die Rechnung auf',
-  'proof.proved_plain': 'Die Rechnung geht auf',
+  'proof.checking': 'Es wird noch geprüft, ob alles übereinstimmt',
+  'proof.proved': 'Seit {date} stimmt alles überein',
+  'proof.proved_plain': 'Alles stimmt überein',
   'proof.unprovable':
     'Die Bestände lassen sich noch nicht prüfen, weil {provider} nicht den ganzen Verlauf herausgibt.',
-  'proof.not_read':
-    'Die Rechnung geht auf, aber ein Teil des Verlaufs zwischen {from} und {until} wurde nicht gelesen.',
+  'proof.not_read': 'Alles stimmt überein, aber ein Teil des Verlaufs zwischen {from} und {until} wurde nicht gelesen.',
   'proof.coverage_hole':
     '{amount} {asset} vor {until} lassen sich nicht erklären: {provider} gibt keinen älteren Verlauf heraus.',
-  'proof.pending': 'Die Rechnung geht auf, sobald {amount} {asset}, die noch unterwegs sind, bestätigt sind.',
+  'proof.pending': 'Alles stimmt überein, sobald {amount} {asset}, die noch unterwegs sind, bestätigt sind.',
   'proof.unreadable_record': '{amount} {asset} fehlen: Wir konnten einen Eintrag von {provider} nicht lesen.',
   'proof.unknown_type': '{amount} {asset} sind unklar: {provider} sagt nicht, was dieser Eintrag bedeutet.',
-  'proof.rounding': 'Die Rechnung geht auf. {provider} rundet {asset} um {amount}.',
-  'proof.accrual': 'Die Rechnung geht auf. {amount} {asset} wurden verdient und von {provider} noch nicht verbucht.',
+  'proof.rounding': 'Alles stimmt überein. {provider} rundet {asset} um {amount}.',
+  'proof.accrual': 'Alles stimmt überein. {amount} {asset} wurden verdient und von {provider} noch nicht verbucht.',
   'proof.provider_correction': 'Abweichung von {amount} {asset}: {provider} hat einen früheren Eintrag geändert.',
   'proof.unexplained': '{amount} {asset} seit {from} lassen sich nicht erklären.',
   'proof.more': { one: '{count} weiteres Asset weicht ab.', other: '{count} weitere Assets weichen ab.' },
@@ -216,7 +248,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.missing_permission.do': 'Ich habe sie angekreuzt',
   'trouble.excess_permission.title': 'Dieser Schlüssel kann mehr als lesen',
   'trouble.excess_permission.why':
-    'Wir akzeptieren keinen Schlüssel, mit dem sich Ihr Vermögen bewegen oder handeln ließe. Er wurde nicht gespeichert. Erstellen Sie bei {provider} einen neuen.',
+    'Wir akzeptieren keinen Schlüssel, mit dem man Ihr Vermögen bewegen oder damit handeln könnte. Er wurde nicht gespeichert. Erstellen Sie bei {provider} einen neuen.',
   'trouble.excess_permission.list': 'Diese ohne Häkchen lassen:',
   'trouble.excess_permission.do': 'Ich habe einen neuen Schlüssel',
   'trouble.ip_not_allowed.title': '{provider} nimmt diesen Schlüssel nur von bestimmten Adressen an',
@@ -266,7 +298,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
     'Es wurde nichts gespeichert. Zum Verbinden melden Sie sich dort noch einmal an und erlauben das Lesen.',
   'trouble.sign_in_excess.title': '{provider} würde uns mehr als Lesen erlauben',
   'trouble.sign_in_excess.why':
-    'Wir akzeptieren keinen Zugang, mit dem sich Ihr Vermögen bewegen oder handeln ließe. Er wurde nicht gespeichert. Melden Sie sich noch einmal an und erlauben Sie nur das Lesen.',
+    'Wir akzeptieren keinen Zugang, mit dem man Ihr Vermögen bewegen oder damit handeln könnte. Er wurde nicht gespeichert. Melden Sie sich noch einmal an und erlauben Sie nur das Lesen.',
   'trouble.sign_in_mismatch.title': 'Das war ein anderes Konto bei {provider}',
   'trouble.sign_in_mismatch.why':
     'Zum Reparieren ist das Konto nötig, das vorher verbunden war. Nichts wurde geändert.',
@@ -288,7 +320,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
 
   'stopped.bad_request.title': 'Dieser Link funktioniert nicht',
   'stopped.bad_request.why':
-    'Die Anwendung, die Sie hierher geschickt hat, ist nicht registriert, oder ihre Rücksprungadresse ist es nicht. Informieren Sie den Betreiber der Anwendung.',
+    'Die Anwendung, die Sie hierher geschickt hat, ist nicht registriert, oder ihre Rückkehradresse ist es nicht. Informieren Sie den Betreiber der Anwendung.',
   'stopped.expired.title': 'Diese Seite war zu lange offen',
   'stopped.expired.why':
     'Zu Ihrer Sicherheit schließt sie nach einer halben Stunde. Was nicht abgeschlossen war, wurde entfernt. Beginnen Sie bei {app} von vorn.',
@@ -322,8 +354,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.read_count': { other: '{count}-mal' },
   'manage.accesses': 'Was wann gelesen wurde',
   'manage.claims': 'Was gefragt wurde',
-  'manage.claim_value': 'Halten Sie mindestens {amount} US-Dollar?',
-  'manage.claim_holds': 'Halten Sie mindestens {amount} {asset}?',
+  'manage.claim_value': 'Besitzen Sie mindestens {amount} US-Dollar?',
+  'manage.claim_holds': 'Besitzen Sie mindestens {amount} {asset}?',
   'manage.claim_yes': 'Ja',
   'manage.claim_no': 'Nein',
   'manage.claim_unanswered': 'Nicht beantwortet',
@@ -343,6 +375,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.what_assets': 'Bestände',
   'manage.what_transactions': 'Transaktionen',
   'manage.what_providers': 'Liste der Konten',
+  'manage.what_history': 'Wert im Lauf der Zeit',
+  'manage.what_proof': 'ob die Rechnung aufgeht',
+  'manage.what_claim': 'die Antwort auf eine Frage',
+  'manage.what_refresh': 'ob neue Daten da sind',
+  'manage.what_user': 'wer Sie sind und was Sie teilen',
   'manage.what_other': 'andere Daten',
   'manage.updated': 'Stand {date}',
   'manage.count': { one: '{count} Transaktion', other: '{count} Transaktionen' },

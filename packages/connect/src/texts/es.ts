@@ -17,6 +17,10 @@ export const es: Readonly<Record<TextKey, Text>> = {
 
   'sign_in.title': 'Primero, ¿quién eres?',
   'sign_in.lead': 'Te enviaremos un código de seis cifras por correo electrónico. No necesitas contraseña.',
+  'sign_in.repair_refused':
+    'La cuenta que se quiere reparar se conectó con otra dirección de correo. Para repararla, vuelve a {app} e inicia sesión con esa dirección.',
+  'sign_in.repair_lead':
+    'Usa la dirección de correo con la que conectaste esta cuenta. Te enviaremos allí un código de seis cifras.',
   'sign_in.email': 'Correo electrónico',
   'sign_in.email_wrong': 'Escribe una dirección como nombre@example.com.',
   'sign_in.send': 'Enviarme un código por correo',
@@ -43,6 +47,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'sandbox.mail': 'Sandbox: el correo dice {code}',
   'sandbox.fill': 'Rellenar',
   'sandbox.keys': 'Sandbox: usar una clave de prueba',
+  'sandbox.wallets': 'Sandbox: usar un monedero de prueba',
   'sandbox.keys_lead': 'Aquí nada es real. Elige qué debe ocurrir.',
   'sandbox.same_account': 'Una clave nueva de la misma cuenta',
   'sandbox.same_account_lead': 'Repara esta conexión. Las claves de abajo son de otras cuentas.',
@@ -102,6 +107,34 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.use_key': 'Usar una clave API en su lugar',
   'credentials.sign_in_lead': '{provider} te pregunta qué se puede leer y te trae de vuelta aquí.',
 
+  'label.address': 'Dirección',
+  'label.any_wallet': 'Dirección, clave pública extendida o descriptor',
+
+  'hint.create': 'Créala en {provider} solo con permiso de lectura.',
+  'hint.private_half':
+    'La mitad privada del par de claves cuya mitad pública diste a {provider}. Pega todo, desde -----BEGIN hasta el final.',
+  'hint.often_once': 'La mayoría de las plataformas la muestran una sola vez.',
+  'hint.passphrase': 'La frase de contraseña que elegiste para esta clave, no la contraseña con la que inicias sesión.',
+  'hint.beside': 'Se muestra junto a la clave.',
+  'hint.account_address': 'La dirección pública de tu cuenta en {provider}.',
+  'hint.settings_56': '{provider}: Settings, API, Create API key. 56 caracteres.',
+  'hint.once_88': 'Se muestra una sola vez, justo después de crear la clave. 88 caracteres, termina en ==.',
+  'hint.generated_64':
+    '{provider}: Account, API Management, Create API, System generated. 64 caracteres. Las claves de {provider}.US no funcionan aquí.',
+  'hint.once_64': 'Se muestra una sola vez, justo después de crear la clave. 64 caracteres.',
+  'hint.key_or_path':
+    'organizations/…/apiKeys/…, o solo el identificador de la clave. Las claves antiguas de 16 caracteres ya no funcionan.',
+  'hint.once_whole':
+    'Se muestra una sola vez. Pega todo, desde -----BEGIN hasta el final; una clave Ed25519 es una sola línea que termina en ==.',
+  'hint.address_or_wallet':
+    'Una dirección se muestra solo a sí misma. Una clave pública extendida (xpub, ypub, zpub) o un descriptor muestra todo el monedero.',
+  'hint.extended_key': 'En los ajustes de tu monedero como xpub, ypub, zpub o «account public key».',
+  'hint.descriptor': 'wpkh(…), sh(wpkh(…)), pkh(…) o tr(…) con una sola clave pública extendida.',
+  'hint.address_0x':
+    'La dirección de tu monedero: 0x y 40 caracteres más. Nunca tus palabras de recuperación ni una clave privada.',
+  'hint.address_base58':
+    'La dirección de tu monedero: 43 o 44 letras y cifras. Nunca tus palabras de recuperación ni una clave privada.',
+
   'doctor.looks_right': 'Parece correcto',
   'doctor.swapped': 'Están intercambiados: esto va en el otro campo.',
   'doctor.swap': 'Intercambiar',
@@ -135,9 +168,9 @@ export const es: Readonly<Record<TextKey, Text>> = {
 
   'checking.title': 'Conectando {provider}',
   'checking.key': 'Clave aceptada',
-  'checking.key_now': 'Preguntamos a {provider} por la clave',
+  'checking.key_now': 'Consultando la clave a {provider}',
   'checking.access': 'Conectado con {provider}',
-  'checking.access_now': 'Preguntamos a {provider}',
+  'checking.access_now': 'Consultando a {provider}',
   'checking.address': 'Dirección encontrada',
   'checking.readonly': 'Solo lectura confirmada',
   'checking.readonly_now': 'Comprobamos que solo podamos leer',
@@ -186,7 +219,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'proof.unreadable_record': 'Faltan {amount} {asset}: no hemos podido leer una operación de {provider}.',
   'proof.unknown_type': '{amount} {asset} no están claros: {provider} no dice qué significa esta operación.',
   'proof.rounding': 'Todo cuadra. {provider} redondea {asset} en {amount}.',
-  'proof.accrual': 'Todo cuadra. Se han ganado {amount} {asset} y {provider} aún no los ha anotado.',
+  'proof.accrual': 'Todo cuadra. Se han ganado {amount} {asset} y {provider} aún no los ha registrado.',
   'proof.provider_correction': '{amount} {asset} difieren porque {provider} cambió una operación anterior.',
   'proof.unexplained': '{amount} {asset} desde {from} no se pueden explicar.',
   'proof.more': { one: '{count} activo más difiere.', other: '{count} activos más difieren.' },
@@ -324,6 +357,11 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.what_assets': 'saldos',
   'manage.what_transactions': 'transacciones',
   'manage.what_providers': 'lista de cuentas',
+  'manage.what_history': 'valor a lo largo del tiempo',
+  'manage.what_proof': 'si los saldos cuadran',
+  'manage.what_claim': 'la respuesta a una pregunta',
+  'manage.what_refresh': 'si hay datos nuevos',
+  'manage.what_user': 'quién eres y qué compartes',
   'manage.what_other': 'otros datos',
   'manage.updated': 'Actualizado el {date}',
   'manage.count': { one: '{count} transacción', other: '{count} transacciones' },

@@ -17,6 +17,10 @@ export const fr: Readonly<Record<TextKey, Text>> = {
 
   'sign_in.title': 'D’abord, qui êtes-vous ?',
   'sign_in.lead': 'Nous vous enverrons un code à six chiffres par e-mail. Vous n’avez pas besoin de mot de passe.',
+  'sign_in.repair_refused':
+    'Le compte à réparer a été connecté avec une autre adresse e-mail. Pour le réparer, revenez à {app} et utilisez cette adresse.',
+  'sign_in.repair_lead':
+    'Utilisez l’adresse e-mail avec laquelle vous avez connecté ce compte. Nous y enverrons un code à six chiffres.',
   'sign_in.email': 'Adresse e-mail',
   'sign_in.email_wrong': 'Saisissez une adresse telle que nom@example.com.',
   'sign_in.send': 'M’envoyer un code par e-mail',
@@ -40,9 +44,10 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'sign_in.off':
     'Vous ne pouvez pas vous identifier directement sur cette page. Revenez à {app}, identifiez-vous et recommencez.',
 
-  'sandbox.mail': 'Bac à sable : l’e-mail contient {code}',
+  'sandbox.mail': 'Sandbox : l’e-mail contient {code}',
   'sandbox.fill': 'Remplir',
-  'sandbox.keys': 'Bac à sable : utiliser une clé de test',
+  'sandbox.keys': 'Sandbox : utiliser une clé de test',
+  'sandbox.wallets': 'Sandbox : utiliser un portefeuille de test',
   'sandbox.keys_lead': 'Rien ici n’est réel. Choisissez ce qui doit se passer.',
   'sandbox.same_account': 'Une nouvelle clé du même compte',
   'sandbox.same_account_lead': 'Répare cette connexion. Les clés ci-dessous appartiennent à d’autres comptes.',
@@ -61,7 +66,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'Connecter ce portefeuille {chain}',
   'choose.wallet_unavailable': 'Les portefeuilles {chain} ne peuvent pas encore être connectés ici.',
   'choose.unavailable': 'Indisponible pour le moment',
-  'choose.not_in_sandbox': 'Absent du bac à sable',
+  'choose.not_in_sandbox': 'Absent de la sandbox',
   'choose.unfinished': {
     one: 'Vous avez commencé le {date} et connecté {count} compte. Reprendre où vous en étiez ?',
     other: 'Vous avez commencé le {date} et connecté {count} comptes. Reprendre où vous en étiez ?',
@@ -101,6 +106,34 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.sign_in_at': 'S’identifier chez {provider}',
   'credentials.use_key': 'Utiliser plutôt une clé API',
   'credentials.sign_in_lead': '{provider} vous demande ce qui peut être lu, puis vous ramène ici.',
+
+  'label.address': 'Adresse',
+  'label.any_wallet': 'Adresse, clé publique étendue ou descripteur',
+
+  'hint.create': 'Créez-la chez {provider} avec le seul droit de lecture.',
+  'hint.private_half':
+    'La moitié privée de la paire de clés dont vous avez donné la moitié publique à {provider}. Collez tout, de -----BEGIN jusqu’à la fin.',
+  'hint.often_once': 'La plupart des plateformes ne l’affichent qu’une fois.',
+  'hint.passphrase': 'La phrase secrète que vous avez choisie pour cette clé, pas votre mot de passe de connexion.',
+  'hint.beside': 'Affiché à côté de la clé.',
+  'hint.account_address': 'L’adresse publique de votre compte chez {provider}.',
+  'hint.settings_56': '{provider} : Settings, API, Create API key. 56 caractères.',
+  'hint.once_88': 'Affichée une seule fois, juste après la création de la clé. 88 caractères, se termine par ==.',
+  'hint.generated_64':
+    '{provider} : Account, API Management, Create API, System generated. 64 caractères. Les clés de {provider}.US ne fonctionnent pas ici.',
+  'hint.once_64': 'Affichée une seule fois, juste après la création de la clé. 64 caractères.',
+  'hint.key_or_path':
+    'organizations/…/apiKeys/…, ou seulement l’identifiant de la clé. Les anciennes clés de 16 caractères ne fonctionnent plus.',
+  'hint.once_whole':
+    'Affichée une seule fois. Collez tout, de -----BEGIN jusqu’à la fin ; une clé Ed25519 est une seule ligne qui se termine par ==.',
+  'hint.address_or_wallet':
+    'Une adresse ne montre qu’elle-même. Une clé publique étendue (xpub, ypub, zpub) ou un descripteur montre tout le portefeuille.',
+  'hint.extended_key': 'Dans les réglages de votre portefeuille : xpub, ypub, zpub ou « account public key ».',
+  'hint.descriptor': 'wpkh(…), sh(wpkh(…)), pkh(…) ou tr(…) avec une seule clé publique étendue.',
+  'hint.address_0x':
+    'L’adresse de votre portefeuille : 0x suivi de 40 caractères. Jamais vos mots de récupération ni une clé privée.',
+  'hint.address_base58':
+    'L’adresse de votre portefeuille : 43 ou 44 lettres et chiffres. Jamais vos mots de récupération ni une clé privée.',
 
   'doctor.looks_right': 'Semble correct',
   'doctor.swapped': 'Les deux sont inversés : ceci va dans l’autre champ.',
@@ -189,7 +222,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'proof.unreadable_record': 'Il manque {amount} {asset} : nous n’avons pas pu lire une opération de {provider}.',
   'proof.unknown_type': '{amount} {asset} restent à éclaircir : {provider} ne dit pas ce que cette opération signifie.',
   'proof.rounding': 'Tout concorde. {provider} arrondit {asset} de {amount}.',
-  'proof.accrual': 'Tout concorde. {amount} {asset} ont été gagnés et {provider} ne les a pas encore inscrits.',
+  'proof.accrual': 'Tout concorde. {amount} {asset} ont été gagnés et {provider} ne les a pas encore enregistrés.',
   'proof.provider_correction': '{amount} {asset} diffèrent, car {provider} a modifié une opération antérieure.',
   'proof.unexplained': '{amount} {asset} depuis {from} ne s’expliquent pas.',
   'proof.more': { one: '{count} autre actif diffère.', other: '{count} autres actifs diffèrent.' },
@@ -331,6 +364,11 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.what_assets': 'soldes',
   'manage.what_transactions': 'transactions',
   'manage.what_providers': 'liste des comptes',
+  'manage.what_history': 'valeur dans le temps',
+  'manage.what_proof': 'si les soldes concordent',
+  'manage.what_claim': 'la réponse à une question',
+  'manage.what_refresh': 'si de nouvelles données sont arrivées',
+  'manage.what_user': 'qui vous êtes et ce que vous partagez',
   'manage.what_other': 'autres données',
   'manage.updated': 'À jour au {date}',
   'manage.count': { one: '{count} transaction', other: '{count} transactions' },

@@ -32,7 +32,7 @@ export interface Speech {
 }
 
 export async function loadSpeech(wanted: readonly string[]): Promise<Speech> {
-  // The full tag keeps the person's way with numbers and dates (de-CH), the first part chooses the words.
+  // The full tag keeps the person's format of numbers and dates (de-CH); its first part chooses the language.
   const tag = wanted.find((candidate) => isTag(candidate) && Object.hasOwn(languages, primary(candidate))) ?? 'en'
   const load = languages[primary(tag)] ?? languages['en']
   const texts = (await load?.()) ?? en

@@ -17,6 +17,9 @@ export const ja: Readonly<Record<TextKey, Text>> = {
 
   'sign_in.title': 'まず、ご本人の確認です',
   'sign_in.lead': 'メールアドレスに6桁のコードを送ります。パスワードは必要ありません。',
+  'sign_in.repair_refused':
+    '修復する口座は、別のメールアドレスで接続されています。修復するには {app} に戻り、そのメールアドレスでサインインしてください。',
+  'sign_in.repair_lead': 'この口座を接続したときのメールアドレスを入力してください。6桁のコードを送ります。',
   'sign_in.email': 'メールアドレス',
   'sign_in.email_wrong': 'name@example.com のようなアドレスを入力してください。',
   'sign_in.send': 'コードをメールで受け取る',
@@ -37,6 +40,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'sandbox.mail': 'サンドボックス: メールの数字は {code}',
   'sandbox.fill': '入力する',
   'sandbox.keys': 'サンドボックス: テスト用キーを使う',
+  'sandbox.wallets': 'サンドボックス: テスト用ウォレットを使う',
   'sandbox.keys_lead': 'ここにあるものはすべて架空です。起こしたいことを選んでください。',
   'sandbox.same_account': '同じ口座の新しいキー',
   'sandbox.same_account_lead': 'この接続を修復します。下のキーは別の口座のものです。',
@@ -83,7 +87,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': '接続する',
   'credentials.connect_repair': '修復する',
   'credentials.promise': 'キーを保存する前に、読み取りしかできないことを {provider} に確かめます。',
-  'credentials.confirm': '{provider} はキーの権限を公開していません。読み取りしかできないキーを作りました。',
+  'credentials.confirm':
+    '{provider} はキーの権限を確認する方法を提供していません。読み取りしかできないキーを作りました。',
   'credentials.promise_unchecked':
     '{provider} からはキーが読み取り専用かどうかを確認できないため、ご自身でご確認ください。',
   'credentials.find': 'どこにありますか？',
@@ -93,6 +98,32 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.sign_in_at': '{provider} にサインイン',
   'credentials.use_key': '代わりに API キーを使う',
   'credentials.sign_in_lead': '{provider} が読み取りを許す範囲をたずね、そのあとここに戻ります。',
+
+  'label.address': 'アドレス',
+  'label.any_wallet': 'アドレス、拡張公開鍵またはディスクリプタ',
+
+  'hint.create': '{provider} で、読み取り権限だけを付けて作成します。',
+  'hint.private_half':
+    '{provider} に登録した公開鍵と対になる秘密鍵です。-----BEGIN から最後まで、すべて貼り付けてください。',
+  'hint.often_once': 'ほとんどの取引所では一度しか表示されません。',
+  'hint.passphrase': 'このキーのために決めたパスフレーズです。ログインのパスワードではありません。',
+  'hint.beside': 'キーの横に表示されます。',
+  'hint.account_address': '{provider} の口座の公開アドレスです。',
+  'hint.settings_56': '{provider}: Settings、API、Create API key。56文字です。',
+  'hint.once_88': 'キーの作成直後に一度だけ表示されます。88文字で、最後は == です。',
+  'hint.generated_64':
+    '{provider}: Account、API Management、Create API、System generated。64文字です。{provider}.US のキーは使えません。',
+  'hint.once_64': 'キーの作成直後に一度だけ表示されます。64文字です。',
+  'hint.key_or_path': 'organizations/…/apiKeys/…、またはキーの ID だけ。16文字の古いキーは使えません。',
+  'hint.once_whole':
+    '一度だけ表示されます。-----BEGIN から最後まで、すべて貼り付けてください。Ed25519 のキーは == で終わる1行です。',
+  'hint.address_or_wallet':
+    'アドレスでは、そのアドレスだけが見えます。拡張公開鍵（xpub、ypub、zpub）またはディスクリプタでは、ウォレット全体が見えます。',
+  'hint.extended_key': 'ウォレットの設定に xpub、ypub、zpub または「account public key」として表示されます。',
+  'hint.descriptor': '拡張公開鍵を1つ含む wpkh(…)、sh(wpkh(…))、pkh(…) または tr(…)。',
+  'hint.address_0x': 'ウォレットのアドレス（0x と40文字）です。復元用の単語や秘密鍵は絶対に入力しないでください。',
+  'hint.address_base58':
+    'ウォレットのアドレス（英数字43または44文字）です。復元用の単語や秘密鍵は絶対に入力しないでください。',
 
   'doctor.looks_right': '問題なさそうです',
   'doctor.swapped': '二つが入れ替わっています。これはもう一方の欄のものです。',
@@ -305,6 +336,11 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.what_assets': '残高',
   'manage.what_transactions': '取引',
   'manage.what_providers': '口座の一覧',
+  'manage.what_history': '評価額の推移',
+  'manage.what_proof': '残高の計算が合うか',
+  'manage.what_claim': '質問への回答',
+  'manage.what_refresh': '新しいデータが届いたか',
+  'manage.what_user': 'あなたの情報と共有している内容',
   'manage.what_other': 'その他のデータ',
   'manage.updated': '{date}に更新',
   'manage.count': { other: '{count}件の取引' },

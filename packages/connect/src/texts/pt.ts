@@ -17,6 +17,10 @@ export const pt: Readonly<Record<TextKey, Text>> = {
 
   'sign_in.title': 'Primeiro, quem é você?',
   'sign_in.lead': 'Enviaremos um código de seis dígitos para o seu e-mail. Você não precisa de senha.',
+  'sign_in.repair_refused':
+    'A conta a reparar foi conectada com outro endereço de e-mail. Para repará-la, volte a {app} e entre com esse endereço.',
+  'sign_in.repair_lead':
+    'Use o e-mail com que você conectou esta conta. Enviaremos um código de seis dígitos para ele.',
   'sign_in.email': 'Endereço de e-mail',
   'sign_in.email_wrong': 'Digite um endereço como nome@example.com.',
   'sign_in.send': 'Enviar um código por e-mail',
@@ -33,8 +37,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'sign_in.resend_in': 'Enviar de novo em {count} s',
   'sign_in.other_email': 'Usar outro endereço',
   'sign_in.too_many': {
-    one: 'Tentativas demais. Tente de novo em {count} minuto.',
-    other: 'Tentativas demais. Tente de novo em {count} minutos.',
+    one: 'Muitas tentativas. Tente de novo em {count} minuto.',
+    other: 'Muitas tentativas. Tente de novo em {count} minutos.',
   },
   'sign_in.off_title': 'Comece em {app}',
   'sign_in.off': 'Não é possível entrar diretamente nesta página. Volte para {app}, entre por lá e comece de novo.',
@@ -42,6 +46,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'sandbox.mail': 'Sandbox: o e-mail diz {code}',
   'sandbox.fill': 'Preencher',
   'sandbox.keys': 'Sandbox: usar uma chave de teste',
+  'sandbox.wallets': 'Sandbox: usar uma carteira de teste',
   'sandbox.keys_lead': 'Nada aqui é real. Escolha o que deve acontecer.',
   'sandbox.same_account': 'Uma nova chave da mesma conta',
   'sandbox.same_account_lead': 'Repara esta conexão. As chaves abaixo pertencem a outras contas.',
@@ -97,8 +102,36 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'credentials.find_extended_key': '{app}: escolha {menu} e copie a chave pública estendida.',
   'credentials.promise_wallet': 'Isto só nos permite consultar. Não é possível mover nada com isto.',
   'credentials.sign_in_at': 'Entrar em {provider}',
-  'credentials.use_key': 'Usar uma chave de API em vez disso',
+  'credentials.use_key': 'Usar uma chave de API',
   'credentials.sign_in_lead': '{provider} pergunta o que pode ser lido e traz você de volta para cá.',
+
+  'label.address': 'Endereço',
+  'label.any_wallet': 'Endereço, chave pública estendida ou descritor',
+
+  'hint.create': 'Crie em {provider} somente com permissão de leitura.',
+  'hint.private_half':
+    'A metade privada do par de chaves cuja metade pública você forneceu a {provider}. Cole tudo, de -----BEGIN até o fim.',
+  'hint.often_once': 'A maioria das corretoras mostra uma única vez.',
+  'hint.passphrase': 'A frase secreta que você escolheu para esta chave, não a senha de login.',
+  'hint.beside': 'Aparece ao lado da chave.',
+  'hint.account_address': 'O endereço público da sua conta em {provider}.',
+  'hint.settings_56': '{provider}: Settings, API, Create API key. 56 caracteres.',
+  'hint.once_88': 'Aparece uma única vez, logo depois de criar a chave. 88 caracteres, terminando em ==.',
+  'hint.generated_64':
+    '{provider}: Account, API Management, Create API, System generated. 64 caracteres. Chaves da {provider}.US não funcionam aqui.',
+  'hint.once_64': 'Aparece uma única vez, logo depois de criar a chave. 64 caracteres.',
+  'hint.key_or_path':
+    'organizations/…/apiKeys/…, ou apenas o ID da chave. Chaves antigas de 16 caracteres não funcionam mais.',
+  'hint.once_whole':
+    'Aparece uma única vez. Cole tudo, de -----BEGIN até o fim; uma chave Ed25519 é uma única linha que termina em ==.',
+  'hint.address_or_wallet':
+    'Um endereço mostra apenas a si mesmo. Uma chave pública estendida (xpub, ypub, zpub) ou um descritor mostra a carteira inteira.',
+  'hint.extended_key': 'Nas configurações da sua carteira como xpub, ypub, zpub ou “account public key”.',
+  'hint.descriptor': 'wpkh(…), sh(wpkh(…)), pkh(…) ou tr(…) com uma única chave pública estendida.',
+  'hint.address_0x':
+    'O endereço da sua carteira: 0x e mais 40 caracteres. Nunca suas palavras de recuperação nem uma chave privada.',
+  'hint.address_base58':
+    'O endereço da sua carteira: 43 ou 44 letras e dígitos. Nunca suas palavras de recuperação nem uma chave privada.',
 
   'doctor.looks_right': 'Parece certo',
   'doctor.swapped': 'Os dois estão trocados: isto vai no outro campo.',
@@ -187,7 +220,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'proof.unexplained': '{amount} {asset} desde {from} não têm explicação.',
   'proof.more': { one: 'Mais {count} ativo difere.', other: 'Mais {count} ativos diferem.' },
 
-  'repaired.title': '{provider} está reparado',
+  'repaired.title': 'A conexão com {provider} foi reparada',
   'repaired.lead': 'A conexão voltou a funcionar e só pode ler. Continuamos de onde a leitura parou.',
 
   'trouble.invalid_credentials.title': '{provider} não conhece esta chave',
@@ -319,6 +352,11 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.what_assets': 'saldos',
   'manage.what_transactions': 'transações',
   'manage.what_providers': 'lista de contas',
+  'manage.what_history': 'valor ao longo do tempo',
+  'manage.what_proof': 'se os saldos conferem',
+  'manage.what_claim': 'a resposta a uma pergunta',
+  'manage.what_refresh': 'se há dados novos',
+  'manage.what_user': 'quem você é e o que compartilha',
   'manage.what_other': 'outros dados',
   'manage.updated': 'Atualizado em {date}',
   'manage.count': { one: '{count} transação', other: '{count} transações' },

@@ -20,12 +20,12 @@ function namesIn(text: Text): string[] {
 
 describe('texts', () => {
   for (const [language, texts] of Object.entries(languages)) {
-    it(`${language} says everything English says, with the same values`, () => {
+    it(`${language} has every text that English has, with the same placeholders`, () => {
       assert.deepEqual(Object.keys(texts), Object.keys(en))
       for (const [key, english] of Object.entries(en)) {
         const text = texts[key] ?? ''
         assert.notEqual(formsOf(text).join(''), '', key)
-        // A count may go unsaid in a singular ("the account"), or be said where English leaves it out.
+        // A singular may omit the count ("the account"), or state it where English omits it.
         const withoutCount = (names: string[]): string[] => names.filter((name) => name !== '{count}')
         assert.deepEqual(withoutCount(namesIn(text)), withoutCount(namesIn(english)), key)
       }
@@ -42,7 +42,7 @@ describe('texts', () => {
     })
   }
 
-  it('there is no exclamation mark and no jargon in any of them', () => {
+  it('no text has an exclamation mark or jargon', () => {
     for (const texts of [en, ...Object.values(languages)]) {
       for (const text of Object.values<Text>(texts)) {
         for (const form of formsOf(text)) assert.doesNotMatch(form, /[!¡！]|OAuth|\bscope\b|\bsync\b/i, form)

@@ -35,6 +35,7 @@ export const session = {
   provider_id: null,
   connection_id: null,
   shares_email: true,
+  repair_refused: false,
   email_sign_in: true,
   user: { email: 'ann@example.com' },
   consented: true,

@@ -85,7 +85,7 @@ const connected = {
   transaction_count: 1240,
 }
 export const connectedV1 = { connection_id: connectionId, crypto_source_id: 'kraken', ...connected }
-/** As a tenant sees it, without the verdict on it. */
+/** The account as a tenant sees it, without the verdict. */
 export const accountV2 = { connection_id: connectionId, provider_id: 'kraken', ...connected }
 export const connectedV2 = {
   ...accountV2,

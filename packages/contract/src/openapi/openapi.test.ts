@@ -49,7 +49,7 @@ describe('the endpoints', () => {
     })
   }
 
-  it('have ids of their own, and one method and path each', () => {
+  it('have unique ids, and one method and path each', () => {
     assert.equal(new Set(endpoints.map(({ id }) => id)).size, endpoints.length)
     assert.equal(new Set(endpoints.map(({ method, path }) => `${method} ${path}`)).size, endpoints.length)
   })
@@ -73,7 +73,7 @@ describe('the endpoints', () => {
 })
 
 describe('the OpenAPI documents', () => {
-  it('limit says its default wherever a list has one', () => {
+  it('limit states its default wherever a list has one', () => {
     const defaultOf = (document: typeof v2, path: string, method = 'get'): unknown =>
       document.paths[path]?.[method]?.parameters.find(({ name }) => name === 'limit')?.schema['default']
     assert.equal(defaultOf(v2, '/accounts/v2/transactions'), 30)
@@ -117,7 +117,7 @@ describe('the OpenAPI documents', () => {
   for (const [version, document] of Object.entries({ v1, v2, connect })) {
     const plain = JSON.parse(JSON.stringify(document)) as Json
 
-    it(`${version}: every reference leads somewhere`, () => {
+    it(`${version}: every reference resolves`, () => {
       const references = findMembers(plain, '$ref')
       assert.ok(references.length > 10)
       for (const reference of references) {
@@ -144,12 +144,12 @@ describe('the OpenAPI documents', () => {
       }
     })
 
-    it(`${version}: every call says what it refuses with, as a problem document`, () => {
+    it(`${version}: every call documents its refusals as problem documents`, () => {
       for (const { operationId, responses, security, requestBody } of operations) {
         for (const status of ['400', '429', '500', '503']) assert.ok(status in responses, operationId)
         const secured = security.length > 0
         assert.equal('401' in responses, secured, operationId)
-        // A session's secret opens all of its session: it has no scopes to lack.
+        // A session's secret gives access to the whole session, so no scope can be missing.
         assert.equal('403' in responses, secured && version !== 'connect', operationId)
         for (const status of ['413', '415']) {
           assert.equal(status in responses, requestBody !== undefined, operationId)

@@ -1,5 +1,5 @@
 /**
- * OpenAPI 3.1 from the same records that validate. Truth about the format: the OpenAPI 3.1.1 specification.
+ * OpenAPI 3.1 from the same records that validate. The format follows the OpenAPI 3.1.1 specification.
  *
  * zod's registry wants one schema for a name, but v1 and v2 have an ErrorItem each. v1's are registered as `v1/…`, and
  * the prefix is taken off here: within one document a name means one thing.
@@ -133,7 +133,7 @@ function collectSchemas(): { named: Record<string, JsonObject>; add: AddSchema }
       io,
       override: ({ zodSchema, jsonSchema }) => {
         delete jsonSchema.id
-        // Answers may get new members; only what is strict on purpose says otherwise.
+        // Answers may get new members; only schemas that are strict on purpose forbid them.
         const { def } = zodSchema._zod
         if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties
         // The range of a double, which no field uses as a limit.
@@ -195,7 +195,7 @@ function toResponses(endpoint: Endpoint, add: AddSchema): OpenApiOperation['resp
 
 function toParameters({ params, query, paging, example }: Endpoint, add: AddSchema): OpenApiParameter[] {
   const pages = paging === undefined ? {} : pageParameters[paging.style]
-  // zod leaves it out where text is turned into a number. Null: all rows.
+  // zod leaves it out where text is turned into a number. Null means all rows.
   const count = paging === undefined ? limitDefault : paging.limitDefault
   const inPath: Readonly<Record<string, z.core.$ZodType>> = { ...params?.shape }
   const inQuery: Readonly<Record<string, z.core.$ZodType>> = { ...query?.shape, ...pages }

@@ -24,7 +24,7 @@ type HeaderName = keyof typeof headerMeanings
 interface Meaning {
   /** When it happens, for the documents. */
   when: string
-  /** As the service says it. */
+  /** The text that the service sends. */
   detail: string
   headers?: readonly HeaderName[]
   errors?: JsonObject[]
@@ -97,7 +97,7 @@ export function successHeaders(endpoint: Endpoint): HeaderName[] {
   ]
 }
 
-/** Those that the answers and refusals of these endpoints carry. */
+/** The headers that the answers and refusals of these endpoints carry. */
 export function toHeaderComponents(endpoints: readonly Endpoint[]): JsonObject {
   const refusals = new Set(endpoints.flatMap(refusalsOf))
   const names = new Set([

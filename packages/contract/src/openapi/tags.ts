@@ -33,7 +33,7 @@ export function findTag({ path }: Pick<Endpoint, 'path'>): string {
   return tag.name
 }
 
-/** Those of these endpoints, in the order in which they first come. */
+/** The tags of these endpoints, in the order in which they first occur. */
 export function toTags(endpoints: readonly Endpoint[]): Tag[] {
   const names = new Set(endpoints.map(findTag))
   return [...names].flatMap((name) =>

@@ -62,7 +62,7 @@ describe('a call', () => {
     assert.equal(four.calls, 4)
   })
 
-  it('that is aborted rejects with the reason, also while it waits', async () => {
+  it('that is aborted rejects with the reason, even while it waits', async () => {
     const reason = new Error('changed my mind')
     await assert.rejects(send(play([]), { ...get, signal: AbortSignal.abort(reason) }), reason)
     const abort = new AbortController()

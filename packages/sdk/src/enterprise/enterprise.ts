@@ -29,7 +29,7 @@ export function createEnterpriseClient(options: EnterpriseOptions) {
     get<wire.Stats<Data>>(`${root}/stats/${name}`, more)
 
   return {
-    /** Of all users whose consent covers them, newest first. */
+    /** Transactions of all users whose consent covers them, newest first. */
     transactions: (filters: wire.EnterpriseTransactionFilters = {}, more: CallOptions = {}) =>
       walk<wire.EnterpriseTransaction>(`${root}/transactions`, { ...filters }, more),
     /** What changed since the cursor of an earlier reading, oldest first; everything without one. */

@@ -10,7 +10,7 @@ import { useSpeech } from '../../texts/index.ts'
 import type { ScreenProps } from '../screen-props.ts'
 import { ProviderList } from './provider-list.tsx'
 import { findWalletApp, isOffered, searchProviders } from './search.ts'
-import { WalletOffer, type Offer } from './wallet-offer.tsx'
+import { listWalletProviders, WalletOffer, type Offer } from './wallet-offer.tsx'
 
 type Kind = Provider['kind'] | undefined
 
@@ -24,14 +24,20 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
   const providers = catalog.providers ?? []
   const found = useMemo(() => searchProviders(providers, query, kind), [providers, query, kind])
   const offer = useMemo(() => toOffer(query), [query])
-  const listed = [...found.popular, ...found.rest].filter(isOffered)
-  const current = offer === undefined ? listed[active] : undefined
+  const matching = offer === undefined ? [...found.popular, ...found.rest] : listWalletProviders(providers, offer)
+  const listed = matching.filter(isOffered)
+  const current = listed[active]
 
   const choose = (provider: Provider): void => {
     const walletApp = findWalletApp(provider, query)?.name
-    const chosen = walletApp === undefined ? {} : { walletApp }
+    const chosen = {
+      ...(walletApp === undefined ? {} : { walletApp }),
+      ...(offer !== undefined && 'wallet' in offer ? { address: offer.wallet.value } : {}),
+    }
     flow.go({ name: 'credentials', providerId: provider.provider_id, connectionId: null, ...chosen })
   }
+  const onPoint = (provider: Provider): void => setActive(listed.indexOf(provider))
+  const choice = { current, onPoint, onChoose: choose }
 
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -70,16 +76,9 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
       </label>
       <KindChips providers={providers} kind={kind} onKind={(next) => (setKind(next), setActive(0))} />
       {offer === undefined ? (
-        <ProviderList
-          catalog={catalog}
-          found={found}
-          query={query}
-          current={current}
-          onPoint={(provider) => setActive(listed.indexOf(provider))}
-          onChoose={choose}
-        />
+        <ProviderList catalog={catalog} found={found} query={query} {...choice} />
       ) : (
-        <WalletOffer offer={offer} catalog={catalog} flow={flow} />
+        <WalletOffer offer={offer} providers={listed} {...choice} />
       )}
       <Done flow={flow} />
     </Card>

@@ -51,7 +51,7 @@ describe('finding a provider', () => {
     assert.deepEqual(searchProviders(many.slice(0, 3), '', undefined).popular, [])
   })
 
-  it('a beginning wins over a middle, and case, accents and dots do not matter', () => {
+  it('a match at the beginning ranks before one in the middle; case, accents and dots do not matter', () => {
     assert.deepEqual(names(searchProviders(many, 'bit', undefined)), ['Bitcoin', 'Bitget', 'Bitpanda', 'Upbit'])
     assert.deepEqual(names(searchProviders(many, 'CRYPTO COM', undefined)), ['Crypto.com'])
     assert.deepEqual(names(searchProviders(many, 'bítpañda', undefined)), ['Bitpanda'])
@@ -62,7 +62,7 @@ describe('finding a provider', () => {
     assert.deepEqual(names(searchProviders(many, 'huobi', undefined)), ['HTX'])
   })
 
-  it('a kind leaves the others out', () => {
+  it('choosing a kind hides the others', () => {
     assert.deepEqual(names(searchProviders(many, '', 'wallet')), ['Bitcoin'])
   })
 })

@@ -1,7 +1,7 @@
-/** Finding a provider while one types. Pure, so that it can be held to what people type. */
+/** Finds a provider while the person types. Pure, so that tests can use what people really type. */
 import type { Provider } from '../../api/catalog.ts'
 
-/** With fewer providers than this a heading of its own for the popular ones says nothing. */
+/** With fewer providers than this, a separate heading for the popular ones is pointless. */
 const headingMin = 12
 
 export interface Found {
@@ -19,7 +19,7 @@ export function searchProviders(
     .filter((provider) => kind === undefined || provider.kind === kind)
     .toSorted((a, b) => a.name.localeCompare(b.name))
   if (words === '') {
-    // What a sandbox cannot connect is found by those who look for it, and is not in the way of the others.
+    // Providers that the sandbox cannot connect are found by a search, but do not get in the way otherwise.
     const offered = listed.filter(({ status }) => status !== 'not_in_sandbox')
     if (offered.length < headingMin) return { popular: [], rest: offered }
     const popular = offered

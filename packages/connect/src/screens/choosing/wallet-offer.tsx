@@ -1,22 +1,23 @@
 /** What the search field turns into when a wallet, or a wallet's secret, was pasted into it. */
-import {
-  chainNames,
-  fitsShape,
-  remarkOf,
-  type PrivateMaterial,
-  type Recognized,
-  type RecognizedWallet,
-} from '@assay/core/credentials'
+import { chainNames, fitsShape, remarkOf, type PrivateMaterial, type Recognized } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import type { Provider } from '../../api/catalog.ts'
-import type { Flow } from '../../flow/use-flow.ts'
 import { Icon, ProviderMark } from '../../parts/icons.tsx'
 import { useSpeech } from '../../texts/index.ts'
-import type { Catalog } from '../use-catalog.ts'
 
 export type Offer = { secret: PrivateMaterial } | Recognized
 
-export function WalletOffer({ offer, catalog, flow }: { offer: Offer; catalog: Catalog; flow: Flow }): JSX.Element {
+interface WalletOfferProps {
+  offer: Offer
+  /** Those that read what was pasted. */
+  providers: readonly Provider[]
+  /** The one that Enter would choose. */
+  current: Provider | undefined
+  onPoint: (provider: Provider) => void
+  onChoose: (provider: Provider) => void
+}
+
+export function WalletOffer({ offer, providers, current, onPoint, onChoose }: WalletOfferProps): JSX.Element {
   const { t } = useSpeech()
   if ('secret' in offer) {
     return <Warning text={t(`doctor.${offer.secret}`)} />
@@ -25,7 +26,6 @@ export function WalletOffer({ offer, catalog, flow }: { offer: Offer; catalog: C
     return <Warning text={t(`doctor.${remarkOf(offer.mistake)}`)} />
   }
   const { wallet } = offer
-  const providers = listWalletProviders(catalog.providers ?? [], wallet)
   if (providers.length === 0) {
     return (
       <div class="nothing" id="providers" role="status">
@@ -34,21 +34,27 @@ export function WalletOffer({ offer, catalog, flow }: { offer: Offer; catalog: C
     )
   }
   return (
-    <div class="providers" id="providers">
-      {providers.map(({ provider_id: providerId, name }, index) => (
-        <button
-          key={providerId}
-          type="button"
-          class={`provider${index === 0 ? ' provider-current' : ''}`}
-          onClick={() => flow.go({ name: 'credentials', providerId, connectionId: null, address: wallet.value })}
-        >
-          <ProviderMark id={providerId} name={name} />
-          <span class="provider-name">
-            {t('choose.wallet', { chain: name })}
-            <span class="secondary wallet-text">{wallet.value}</span>
-          </span>
-        </button>
-      ))}
+    <div class="providers" id="providers" role="listbox" aria-label={t('choose.title')}>
+      {providers.map((provider) => {
+        const { provider_id, name } = provider
+        return (
+          <div
+            key={provider_id}
+            id={`provider-${provider_id}`}
+            class={provider === current ? 'provider provider-current' : 'provider'}
+            role="option"
+            aria-selected={provider === current}
+            onPointerMove={() => provider !== current && onPoint(provider)}
+            onClick={() => onChoose(provider)}
+          >
+            <ProviderMark id={provider_id} name={name} />
+            <span class="provider-name">
+              {t('choose.wallet', { chain: name })}
+              <span class="secondary wallet-text">{wallet.value}</span>
+            </span>
+          </div>
+        )
+      })}
     </div>
   )
 }
@@ -63,7 +69,9 @@ function Warning({ text }: { text: string }): JSX.Element {
 }
 
 /** Those that read what was pasted; the person chooses where a text is an address of several chains. */
-function listWalletProviders(providers: readonly Provider[], { kind, value }: RecognizedWallet): Provider[] {
+export function listWalletProviders(providers: readonly Provider[], offer: Offer): Provider[] {
+  if (!('wallet' in offer)) return []
+  const { kind, value } = offer.wallet
   return providers.filter(
     ({ connection_types: types, credential_fields: fields }) =>
       types.includes('wallet') &&

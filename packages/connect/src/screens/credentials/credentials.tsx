@@ -1,7 +1,7 @@
 /**
- * The key: three steps to make it at the provider, and fields that say at once what is wrong. What was typed leaves the
- * page with "Connect" and not before; the form is empty from then on, and filled again only when the provider could not
- * be asked (flow/use-draft.ts).
+ * The key: three steps to make it at the provider, and fields that say at once what is wrong. Nothing that was typed
+ * leaves the page before "Connect". Then the form is emptied, and filled again only if the provider could not be asked
+ * (flow/use-draft.ts).
  */
 import { cleanField, examineFields, isReady, recognizeWallet } from '@assay/core/credentials'
 import type { JSX } from 'preact'
@@ -122,7 +122,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
     () => flow.draft.find(provider.provider_id) ?? startValues(fields, view.address),
   )
   const remarks = useMemo(() => examineValues(provider, fields, values, isWallet), [provider, values])
-  // The provider does not tell what a key may do, so the person says it (contract §6).
+  // The provider does not report the rights of a key, so the user confirms them (contract §6).
   const asksToConfirm = !isWallet && provider.permission_check === 'none'
   const [confirmed, setConfirmed] = useState(false)
   const ready = isReady(remarks) && (confirmed || !asksToConfirm)
@@ -173,6 +173,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
         <TestKeys
           flow={flow}
           providerId={provider.provider_id}
+          isWallet={isWallet}
           repairs={view.connectionId !== null && !isWallet}
           // A wallet goes into the one field that there is, whichever kind it is.
           onFields={(given) => set(isWallet ? startValues(fields, Object.values(given)[0]) : given)}

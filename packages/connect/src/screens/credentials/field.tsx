@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import type { CredentialField } from '../../api/catalog.ts'
 import { Icon } from '../../parts/icons.tsx'
 import { useFocus } from '../../parts/use-focus.ts'
+import { findHint, findLabel } from '../../texts/hints.ts'
 import { useSpeech } from '../../texts/index.ts'
 
 interface FieldProps {
@@ -17,7 +18,7 @@ interface FieldProps {
   onValue: (value: string) => void
 }
 
-/** While one is still typing, "too short" would be said after the first letter. */
+/** While the person is still typing, "too short" would appear after the first letter. */
 const patient = new Set<Remark['code']>(['too_short', 'no_wallet', 'wrong_checksum', 'broken_pem'])
 
 export function Field({ field, provider, value, remark, focus, onValue }: FieldProps): JSX.Element {
@@ -29,9 +30,8 @@ export function Field({ field, provider, value, remark, focus, onValue }: FieldP
   const visible = remark !== undefined && (settled || !patient.has(remark.code)) ? remark : undefined
   return (
     <div class="field">
-      {/* The provider's own words, in which its page shows them. */}
       <label class="label" for={id}>
-        <span lang="en">{field.label}</span>
+        <Label label={field.label} />
         {!field.required && <span class="secondary"> {t('credentials.optional')}</span>}
       </label>
       <span class="input-row">
@@ -72,10 +72,25 @@ export function Field({ field, provider, value, remark, focus, onValue }: FieldP
         )}
       </span>
       <RemarkLine id={`${id}-remark`} remark={visible} provider={provider} />
-      <span id={`${id}-hint`} class="secondary" lang="en">
-        {field.hint}
-      </span>
+      <Hint id={`${id}-hint`} hint={field.hint} provider={provider} />
     </div>
+  )
+}
+
+/** The words of the provider's page, or those for a wallet, which exist in every language. */
+function Label({ label }: { label: string }): JSX.Element {
+  const { t } = useSpeech()
+  const key = findLabel(label)
+  return key === undefined ? <span lang="en">{label}</span> : <span>{t(key)}</span>
+}
+
+function Hint({ id, hint, provider }: { id: string; hint: string; provider: string }): JSX.Element {
+  const { t } = useSpeech()
+  const key = findHint(hint, provider)
+  return (
+    <span id={id} class="secondary" {...(key === undefined ? { lang: 'en' } : {})}>
+      {key === undefined ? hint : t(key, { provider })}
+    </span>
   )
 }
 

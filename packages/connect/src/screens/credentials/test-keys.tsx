@@ -1,4 +1,4 @@
-/** Sandbox mode: one click fills the form with a fresh test key that behaves as its words say. */
+/** Sandbox mode: one click fills the form with a fresh test key or wallet that behaves as its description says. */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Scenario } from '../../api/session-api.ts'
@@ -8,15 +8,16 @@ import { useSpeech } from '../../texts/index.ts'
 interface TestKeysProps {
   flow: Flow
   providerId: string
-  /** A connection is repaired: only a key of its own account will do. */
+  isWallet: boolean
+  /** Set when a connection is repaired: then only a key of its own account works. */
   repairs: boolean
   onFields: (fields: Readonly<Record<string, string>>) => void
 }
 
-/** As in the contract: what the sandbox calls a new key of the account that is repaired. */
+/** The contract's name for a new key of the account that is being repaired. */
 const sameAccount = 'same_account'
 
-export function TestKeys({ flow, providerId, repairs, onFields }: TestKeysProps): JSX.Element | null {
+export function TestKeys({ flow, providerId, isWallet, repairs, onFields }: TestKeysProps): JSX.Element | null {
   const { t } = useSpeech()
   const [scenarios, setScenarios] = useState<readonly Scenario[]>([])
   const [open, setOpen] = useState(false)
@@ -34,7 +35,7 @@ export function TestKeys({ flow, providerId, repairs, onFields }: TestKeysProps)
     }, handleError)
   return (
     <details class="sandbox-keys" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{t('sandbox.keys')}</summary>
+      <summary>{t(isWallet ? 'sandbox.wallets' : 'sandbox.keys')}</summary>
       <p class="secondary">{t('sandbox.keys_lead')}</p>
       <ul>
         {repairs && (
