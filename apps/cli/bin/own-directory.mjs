@@ -22,7 +22,7 @@ export function findOwnDirectory(directory) {
     const isOwn = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
     return isOwn ? directory : undefined
   } catch {
-    // An installation that this user may not write to: the program works as well without a cache.
+    // This user may not write to the installation. The program works without a cache, too.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A user who can write to the compile cache can run code in our process, so it must not lie where others can create it
- * first.
+ * A user who can write to the compile cache can run code in our process, so it must not be in a place where others
+ * could create it first.
  */
 import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
@@ -29,7 +29,7 @@ describe('the compile cache', () => {
     assert.deepEqual(await readdir(folder), [])
   })
 
-  it('spares every start but the first the parser of TypeScript', async (t) => {
+  it('saves every start after the first from parsing TypeScript', async (t) => {
     const cache = path.resolve(import.meta.dirname, '../../../node_modules/.cache/assay')
     if (findOwnDirectory(cache) === undefined) return t.skip('another user installed this')
     const watch = `data:text/javascript,process.on('exit',()=>console.log(process.moduleLoadList.join()))`
@@ -49,7 +49,7 @@ describe('the compile cache', () => {
     assert.equal(findOwnDirectory(made), made)
   })
 
-  it('is left out where the directory is open to others, somebody else’s, a link, a file or cannot be made', async (t) => {
+  it('is not used when the directory is writable by others, belongs to another user, is a link or a file, or cannot be created', async (t) => {
     const folder = await newFolder(t)
     const open = path.join(folder, 'open')
     await mkdir(open)
@@ -64,7 +64,7 @@ describe('the compile cache', () => {
     assert.equal(findOwnDirectory(link), undefined)
     assert.equal(findOwnDirectory(path.join(import.meta.filename, 'inside')), undefined)
     assert.equal(findOwnDirectory(import.meta.filename), undefined)
-    // Only root can give a directory away.
+    // Only root can change the owner of a directory.
     if (process.getuid?.() !== 0) return
     await chown(own, 65534, 65534)
     assert.equal(findOwnDirectory(own), undefined)

@@ -58,7 +58,7 @@ export function showProgress(what: string): { show(doneBytes: number, totalBytes
 export interface StopRequest {
   /** Aborted by the first request to stop. */
   signal: AbortSignal
-  /** Resolves when that came. */
+  /** Resolves when that request has come. */
   asked: Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** `assay start --live` as a person uses it: with real hosts, which are not called before a key is given. */
+/** `assay start --live` as a person uses it: with real hosts, which it must not call before the user gives a key. */
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -109,7 +109,7 @@ describe('assay start --live', async () => {
   t.after(() => rm(data, { recursive: true, force: true }))
   const live = await startLive(t, data)
 
-  it('calls a provider when a key for it is given, no other host, and nothing before', async () => {
+  it('calls a provider only after a key for it is given, and calls no other host', async () => {
     const { body: catalog } = await live.call<{ data: { provider_id: string; status: string }[] }>(
       '/accounts/v2/providers/catalog?limit=100',
     )
@@ -149,7 +149,7 @@ describe('assay start --live', async () => {
     assert.deepEqual([await statusFor(live.url, host), await statusFor(live.url, 'assay.example')], [200, 400])
   })
 
-  it('its database is refused in sandbox mode, and is not emptied like a sandbox', async () => {
+  it('its database is refused in sandbox mode, and is not emptied as a sandbox database would be', async () => {
     await live.stop()
     const words = ['start', '--port', '0', '--demo-port', '0', '--data', data]
     const [sandbox, outside, fresh] = [

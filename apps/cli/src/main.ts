@@ -4,6 +4,7 @@
  */
 import { Refusal } from '@assay/core'
 import { ConfigError, readEnvironment } from '@assay/server/config'
+import { readBuild } from './build.ts'
 import { UsageError, writeError, writeLine } from './console.ts'
 import { usage } from './usage.ts'
 
@@ -92,16 +93,21 @@ const commands: Record<keyof typeof usage, Command> = {
 }
 
 async function main([name, ...words]: string[]): Promise<number> {
+  if (name === 'version' || name === '--version') {
+    const { version, commit } = readBuild()
+    writeLine(commit === undefined ? `assay ${version}` : `assay ${version} (${commit})`)
+    return 0
+  }
   if (name === undefined || name === 'help' || name === '--help') {
     writeLine('Usage: assay <command> [options]\n')
     for (const [command, { summary }] of Object.entries(commands)) writeLine(`  ${command.padEnd(9)} ${summary}`)
     writeLine(
-      '\n`assay <command> --help` says how one is called. Settings come from the environment: see docs/configuration.md.',
+      '\n`assay <command> --help` says how one is called; `assay --version` says which version this is.\nSettings come from the environment: see docs/configuration.md.',
     )
     return 0
   }
   if (!isCommand(name)) {
-    writeError(`assay: there is no command ${JSON.stringify(name)}; \`assay help\` lists them.`)
+    writeError(`assay: unknown command ${JSON.stringify(name)}; \`assay help\` lists all commands.`)
     return 2
   }
   if (words.includes('--help') || words.includes('-h')) {
@@ -153,7 +159,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-// As in `assay hosts | head`: the reader has enough and leaves.
+// The reader of the output may leave before its end, for example in `assay hosts | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()
   throw error

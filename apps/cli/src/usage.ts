@@ -7,20 +7,32 @@ export const usage = {
   serve: `usage: assay serve [--role api|worker|all] [--port <port>] [--processes <number>]
 
 --processes is for --role api: so many processes share the port and the limits on requests. See docs/scale.md.`,
-  worker: 'usage: assay worker',
+  worker: `usage: assay worker
+
+The same as assay serve --role worker: reads providers and prices, sends mail and webhooks. Run at least one.`,
   init: `usage:
-  assay init [<directory>] --base-url <https://…> --database-url <postgres://…>
+  assay init [<directory>] --base-url <https://…> [--database-url <postgres://…>]
              --tenant <name> --client <name> --redirect-uri <uri> [--json]
 
-The directory is ./assay-config unless named. At a terminal it asks for what is left out.`,
-  migrate: 'usage: assay migrate [--check] [--json]',
+The directory is ./assay-config unless named. At a terminal it asks for what is left out. The address of the database is
+taken from DATABASE_URL without the option, which would show a password to every user of the machine.`,
+  migrate: `usage: assay migrate [--check] [--json]
+
+Brings the database schema up to date, as every start does. --check changes nothing and exits with 1 if it is behind.`,
   cluster: `usage: assay cluster distribute [--apply] [--json]
 
 Says where each table would lie on the Citus cluster whose coordinator DATABASE_URL names; --apply moves them. The
-service is stopped meanwhile. An interrupted run is gone on with by the next. See docs/scale.md.`,
-  status: 'usage: assay status [--json]',
-  hosts: 'usage: assay hosts [--json]',
-  doctor: 'usage: assay doctor [--production] [--json]',
+service is stopped meanwhile. The next run continues one that was interrupted. See docs/scale.md.`,
+  status: `usage: assay status [--json]
+
+Shows workers, the queue, and connections by state, cause and grade.`,
+  hosts: `usage: assay hosts [--json]
+
+Lists every host that the service may call for providers and prices, and what for.`,
+  doctor: `usage: assay doctor [--production] [--json]
+
+Says whether this installation is sound and what to do where it is not. --production also checks
+addresses, mail and metrics.`,
   keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--forget-lost] [--json]
 
 To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every

@@ -27,9 +27,31 @@ export function toDollars(scaled: bigint): string {
   return `${cents < 0n ? '−' : ''}$${group(String(absolute / 100n))}.${rest}`
 }
 
-/** 0…1, for the width of a bar only. */
+/** What one thing is worth. $0.00 would say that it is worth nothing. */
+export function toValue(scaled: bigint): string {
+  return scaled > 0n && scaled < scale / 100n ? 'under $0.01' : toDollars(scaled)
+}
+
+/** 0…1, for the height of a point only. */
 export function toShare(part: bigint, whole: bigint): number {
   return whole <= 0n ? 0 : Number((part * 10_000n) / whole) / 10_000
+}
+
+/**
+ * Shares of the whole in thousandths, which add up to 1,000 (largest remainder): rounded one by one, the percentages of
+ * a list add up to 100.1 or 99.9. A debt has no share.
+ */
+export function toThousandths(values: readonly bigint[]): number[] {
+  const parts = values.map((value) => (value > 0n ? value : 0n))
+  const whole = parts.reduce((sum, part) => sum + part, 0n)
+  if (whole === 0n) return parts.map(() => 0)
+  const shares = parts.map((part) => Number((part * 1_000n) / whole))
+  const missing = 1_000 - shares.reduce((sum, share) => sum + share, 0)
+  const byRemainder = parts
+    .map((part, index) => ({ index, remainder: (part * 1_000n) % whole }))
+    .toSorted((a, b) => (a.remainder === b.remainder ? a.index - b.index : a.remainder < b.remainder ? 1 : -1))
+  const raised = new Set(byRemainder.slice(0, missing).map(({ index }) => index))
+  return shares.map((share, index) => (raised.has(index) ? share + 1 : share))
 }
 
 /** Every digit, with the thousands grouped. */
@@ -40,8 +62,8 @@ export function toAmount(decimal: string): string {
 }
 
 /**
- * 1,234.56789012: as many digits as a person reads, or as many as asked for. Further digits are cut; they are in
- * the exact text.
+ * 1,234.56789012: as many digits as a person reads, or as many as asked for. Further digits are cut off; the exact text
+ * has them.
  */
 export function toShortAmount(decimal: string, digits?: number): string {
   const [whole = '0', fraction = ''] = decimal.split('.')

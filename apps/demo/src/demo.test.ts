@@ -27,7 +27,7 @@ async function open(
   return demo
 }
 
-/** Sends bytes as they are and gives everything that comes back until the connection ends. */
+/** Sends bytes unchanged and returns everything that comes back until the connection ends. */
 async function sendRaw(url: string, request: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.end(request)
@@ -38,7 +38,7 @@ async function sendRaw(url: string, request: string): Promise<string> {
 
 const secret = `whsec_${Buffer.from('a secret of some length, 24+').toString('base64')}`
 
-/** By the specification of Standard Webhooks. */
+/** Signs as the Standard Webhooks specification says. */
 function sign(id: string, body: string): Record<string, string> {
   const seconds = Math.floor(Date.now() / 1_000)
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
@@ -47,7 +47,7 @@ function sign(id: string, body: string): Record<string, string> {
 }
 
 describe('Northwind', () => {
-  it('sends the browser to the widget with PKCE and a state, and keeps the rest', async (t) => {
+  it('sends the browser to the widget with PKCE and a state, and sets a session cookie', async (t) => {
     const { url } = await open(t)
     const answer = await fetch(`${url}/connect?connection_id=con_1`, { redirect: 'manual' })
     assert.equal(answer.status, 303)
@@ -70,7 +70,7 @@ describe('Northwind', () => {
       [`code=x&state=${state}&iss=${iss}`, {}],
       [`code=x&state=other&iss=${iss}`, { cookie }],
       [`code=x&state=${state}&iss=https%3A%2F%2Fevil.example`, { cookie }],
-      // The state was taken by the call before.
+      // The previous call consumed the state.
       [`code=x&state=${state}&iss=${iss}`, { cookie }],
     ] as const) {
       const answer = await fetch(`${url}/callback?${query}`, { redirect: 'manual', headers })
@@ -99,7 +99,7 @@ describe('Northwind', () => {
     assert.match(renewed, /^northwind=[\w-]{43}$/)
     assert.notEqual(renewed, planted)
     const look = (cookie: string): Promise<Response> => fetch(url, { headers: { cookie } })
-    // The service of this test has no API: a visitor who is signed in gets the page of a service that does not answer.
+    // The service in this test has no API, so a signed-in visitor gets the page that says it does not answer.
     assert.deepEqual([(await look(renewed)).status, (await look(planted)).status], [502, 200])
   })
 
@@ -141,7 +141,7 @@ describe('Northwind', () => {
     }
   })
 
-  it('answers on loopback names only, so that a name that is made to resolve here reads nothing', async (t) => {
+  it('answers on loopback names only, so that DNS rebinding reads nothing', async (t) => {
     const { url } = await open(t)
     const statusFor = async (host: string): Promise<string> => {
       const answer = await sendRaw(url, `GET /webhooks HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
@@ -154,7 +154,7 @@ describe('Northwind', () => {
       assert.equal(await statusFor(host), '200', host)
   })
 
-  it('takes an event with a signature that holds, once, and refuses every other', async (t) => {
+  it('accepts an event with a valid signature once, and refuses every other', async (t) => {
     const { url, trustWebhooks } = await open(t)
     const body = JSON.stringify({ type: 'connection.changed', text: '<script>' })
     const post = async (headers: Record<string, string>, text = body): Promise<number> =>

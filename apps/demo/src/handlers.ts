@@ -9,7 +9,7 @@ export async function begin({ service, sessions }: DemoDeps, { url, session }: V
   return goTo(begun.url, visitor)
 }
 
-/** As if the owner of the sample accounts had gone through the widget. The sandbox answers for the person. */
+/** Connects the sample accounts as their owner would in the widget. The sandbox answers in the owner's place. */
 export async function beginSample({ service, sessions, sampleUser }: DemoDeps, { session }: Visit): Promise<Answer> {
   if (sampleUser === undefined) return goTo('/')
   const visitor = session ?? sessions.create()
@@ -18,7 +18,7 @@ export async function beginSample({ service, sessions, sampleUser }: DemoDeps, {
   return goTo(await service.answerAs(sampleUser, begun), visitor)
 }
 
-/** The same request as data, for the embedding loader on our page. The verifier stays here. */
+/** Returns the same request as data, for the embedding loader on our page. The verifier stays on the server. */
 export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise<Answer> {
   const { service, sessions, widgetUrl, clientId } = deps
   const visitor = session ?? sessions.create()
@@ -36,7 +36,7 @@ export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise
 export async function complete({ service, sessions, authUrl }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const { searchParams } = url
   const authorization = session && sessions.take(session, searchParams.get('state') ?? '')
-  // Without our state this browser did not start the flow; with another issuer, we did not (RFC 9207).
+  // Without our state, this browser did not start the flow. An answer of another issuer is not for us (RFC 9207).
   if (session === undefined || authorization === undefined || searchParams.get('iss') !== authUrl) {
     return goTo('/?notice=unexpected')
   }

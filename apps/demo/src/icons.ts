@@ -1,4 +1,6 @@
-/** Where the service has the icons of accounts and assets. They need no token, so the browser fetches them itself. */
+/**
+ * The addresses of icons of accounts and assets in the service. They need no token, so the browser fetches them itself.
+ */
 import { html, type Html } from './html.ts'
 
 export interface Icons {

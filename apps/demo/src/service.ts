@@ -23,7 +23,7 @@ export interface ServiceOptions {
   redirectUri: string
 }
 
-/** What to remember until the browser comes back. */
+/** What to remember until the browser returns. */
 export interface Authorization {
   state: string
   codeVerifier: string
@@ -35,7 +35,9 @@ export interface BegunAuthorization extends Authorization {
   url: string
 }
 
-/** What Northwind does with it: show accounts and remove them, holdings and transactions, also tomorrow. */
+/**
+ * What Northwind does with it: it shows and removes accounts, and reads holdings and transactions, tomorrow as well.
+ */
 const scope = 'providers:read providers:write assets:read transactions:read offline_access'
 
 /** A page waits for these calls: an early "try again" is better than half a minute without a response. */

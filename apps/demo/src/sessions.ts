@@ -8,7 +8,7 @@ import type { Authorization } from './service.ts'
 
 export interface DemoSession {
   id: string
-  /** Begun and not answered yet; a person may have two tabs open. */
+  /** Flows that were begun and are not answered yet; a person may have two tabs open. */
   pending: Map<string, Authorization>
   client: Client | undefined
 }
@@ -36,7 +36,7 @@ export function createSessions() {
       return session
     },
 
-    /** At sign-in: the id from before may have been planted in this browser by another person, who knows it. */
+    /** Called at sign-in, because another person may have planted the old id in this browser and knows it. */
     renew(session: DemoSession): void {
       sessions.delete(session.id)
       session.id = newId()
@@ -53,7 +53,7 @@ export function createSessions() {
       session.pending.set(authorization.state, authorization)
     },
 
-    /** Once: a second answer with the same state finds nothing. */
+    /** Works once: a second answer with the same state finds nothing. */
     take(session: DemoSession, state: string): Authorization | undefined {
       const authorization = session.pending.get(state)
       session.pending.delete(state)

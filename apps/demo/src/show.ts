@@ -9,7 +9,7 @@ import { dayMs, toView } from './view.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
-/** By the name in the address, which any visitor can edit. */
+/** Found by the name in the address, which any visitor can edit. */
 const notices: ReadonlyMap<string, string> = new Map([
   ['declined', 'Nothing was shared. You can connect whenever you like.'],
   ['ended', 'Northwind may no longer read your accounts. Connect again to continue.'],
@@ -17,7 +17,7 @@ const notices: ReadonlyMap<string, string> = new Map([
   ['unexpected', 'This answer does not belong to your session. Please start again.'],
 ])
 
-/** More than a page can show anyhow. */
+/** More than a page can show. */
 const positionsMax = 1_000
 const connectionsMax = 100
 

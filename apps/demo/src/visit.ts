@@ -14,7 +14,7 @@ export interface DemoDeps {
   service: Service
   sessions: Sessions
   webhooks: WebhookBox
-  /** Who owns the sample accounts of the sandbox; undefined where there are none. */
+  /** The owner of the sandbox's sample accounts; undefined where there are none. */
   sampleUser: string | undefined
 }
 

@@ -13,7 +13,7 @@ const eventsMax = 50
 export interface WebhookBox {
   /** From now on events signed with this secret are accepted. */
   trust(secret: string): void
-  /** False when it is not signed by a secret we know, or is not what an event looks like. */
+  /** False when no secret that we know has signed it, or when it does not look like an event. */
   receive(request: WebhookRequest): Promise<boolean>
   list(): readonly ReceivedEvent[]
 }
@@ -31,7 +31,7 @@ export function createWebhookBox(now: () => number): WebhookBox {
       try {
         const event = await verifyWebhook(request, secret, { nowMs: now() })
         const id = String(new Headers(request.headers as Record<string, string>).get('webhook-id'))
-        // Delivered at least once: the same message may come again.
+        // Messages are delivered at least once: the same one may come again.
         if (events.some((known) => known.id === id)) return true
         events.unshift({ id, receivedAt: new Date(now()).toISOString(), ...describeEvent(event) })
         events.length = Math.min(events.length, eventsMax)

@@ -1,4 +1,4 @@
-/** What an operator does and looks at leaves an entry in the audit log. */
+/** Everything that an operator changes or views leaves an entry in the audit log. */
 import { openAdmin, type Admin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
@@ -29,7 +29,7 @@ describe('the audit log of an operator', async () => {
       )
     ).map(({ said }) => said)
 
-  it('has what changes data for every tenant, and who looked at findings', async () => {
+  it('records the commands that change data of every tenant, and who viewed findings', async () => {
     const onProgress = (): void => undefined
     await withAdmin(async (admin) => {
       await admin.correctPrice('crypto:bitcoin', '2024-03-01', parseDecimal('61000'))
@@ -49,7 +49,7 @@ describe('the audit log of an operator', async () => {
     ])
   })
 
-  it('has what is done with webhooks, and who looked at their messages and at the list of tenants', async () => {
+  it('records changes to webhooks, and who viewed their messages and the list of tenants', async () => {
     const { tenantId, messageId } = await withAdmin(async ({ tenants, webhooks }) => {
       const made = await tenants.createTenant('A tenant')
       await webhooks.set(made.tenantId, 'https://receiver.example/hook')

@@ -89,7 +89,9 @@ async function update(clientId: string, values: Values): Promise<void> {
   if (Object.keys(changes).length === 0) throw new UsageError(`say what to change\n${usage.client}`)
   const updated = await withAdmin(({ tenants }) => tenants.updateClient(clientId, changes))
   if (values.json) return writeJson(toRow(updated))
-  writeLine(`Updated ${clientId}: ${Object.keys(changes).join(', ')}.`)
+  // As in the answer with --json.
+  const names = Object.keys(changes).map((key) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+  writeLine(`Updated ${clientId}: ${names.join(', ')}.`)
   if (scopes !== undefined) writeLine('Grants that users have given keep their scopes until they end.')
 }
 
@@ -150,7 +152,7 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    // Never the text itself: it may be a private key.
+    // Never quotes the text itself, because it may be a private key.
     throw new UsageError(`${file} must be a JWK, which is JSON`)
   }
 }

@@ -1,27 +1,14 @@
-/** `assay ledger replay` as an operator uses it, in its own process. */
-import { readEnvironment } from '@assay/server/config'
+/** `assay ledger replay` as an operator uses it. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import path from 'node:path'
 import { it } from 'node:test'
 import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
 import { testKeyTexts } from '../../../server/src/test-keys.ts'
+import { run, type Ended } from '../test-cli.ts'
 
-const program = path.resolve(import.meta.dirname, '../../bin/assay.mjs')
-
-it('assay ledger replay shows what would change, changes it with --apply, and then finds nothing', async (t) => {
+it('assay ledger replay shows what would change, applies it with --apply, and then finds nothing left to change', async (t) => {
   const { db, connection } = await testDatabase(t)
-  const env = {
-    PATH: readEnvironment()['PATH'],
-    DATABASE_URL: toDatabaseUrl(connection),
-    ...testKeyTexts('test'),
-  }
-  const assay = (...words: string[]): Promise<{ code: unknown; out: string; err: string }> =>
-    new Promise((resolve) => {
-      execFile(process.execPath, [program, 'ledger', ...words], { env }, (error, out, err) =>
-        resolve({ code: error?.code ?? 0, out, err }),
-      )
-    })
+  const environment = { DATABASE_URL: toDatabaseUrl(connection), ...testKeyTexts('test') }
+  const assay = (...words: string[]): Promise<Ended> => run(['ledger', ...words], environment)
   const body = { refid: 'R1', time: '1772452800', type: 'deposit', subtype: '', asset: 'XXBT', amount: '0.5', fee: '0' }
   await db.execute(
     `insert into user_ledgers (user_key, connection_keys) values (7, 1);

@@ -72,7 +72,7 @@ function writeFinding({ change, transactionId, connectionId, providerId, reason 
   writeLine(`${change} ${transactionId} of ${connectionId} (${providerId}): ${reason}`)
 }
 
-/** On standard error, so that the report can be piped away. */
+/** Written to standard error, so that the report can be piped elsewhere. */
 function createProgress(): (progress: { connectionsDone: number; connections: number; groups: number }) => void {
   let shownAt = performance.now()
   return ({ connectionsDone, connections, groups }) => {

@@ -29,8 +29,16 @@ function describeWorkers({ workers }: Status): string[][] {
 
 function describeQueue({ queue }: Status): string[][] {
   if (queue.length === 0) return [['No jobs.']]
-  const jobs = queue.map((row) => [row.task, row.waiting, row.due, row.running, row.failing].map(String))
-  return [['JOB', 'WAITING', 'DUE', 'RUNNING', 'FAILING'], ...jobs]
+  const jobs = queue.map((row) => [
+    ...[row.task, row.waiting, row.due, row.running, row.failing].map(String),
+    firstLine(row.last_error ?? '-'),
+  ])
+  return [['JOB', 'WAITING', 'DUE', 'RUNNING', 'FAILING', 'LAST ERROR'], ...jobs]
+}
+
+/** The rest of an error is its stack, which --json shows. */
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
 }
 
 function describeConnections({ connections }: Status): string[][] {
@@ -89,7 +97,7 @@ export async function keys(words: string[]): Promise<void> {
   throw new UsageError(usage.keys)
 }
 
-/** To standard output, in a form that a shell and `--env-file` read. */
+/** Written to standard output, in a form that a shell and `--env-file` can read. */
 function generate({ name, json: asJson }: { name: string; json: boolean }): void {
   if (!/^[A-Za-z0-9_-]{1,40}$/.test(name)) {
     throw new UsageError(`--name must be 1 to 40 letters, digits, - and _, got ${JSON.stringify(name)}`)
@@ -123,7 +131,7 @@ async function rotate({ json: asJson, forgetLost }: { json: boolean; forgetLost:
   }
   const { credentials, webhooks, fingerprintKeys } = resealed
   const sealed = `${credentials} credentials, ${webhooks} webhook secrets and ${fingerprintKeys} fingerprint keys`
-  writeLine(`Sealed ${sealed} anew with key ${JSON.stringify(newestKey)}.`)
+  writeLine(`Sealed ${sealed} again with key ${JSON.stringify(newestKey)}.`)
   if (connectionIds.length > 0)
     writeLine(
       `No key of the ring opens the credentials of: ${connectionIds.join(', ')}. Put the key that sealed them back.`,

@@ -11,7 +11,7 @@ export async function prices([command, ...words]: string[]): Promise<void> {
     throw new UsageError(usage.prices)
   }
   await withAdmin((admin) => admin.correctPrice(assetId, day, amount))
-  writeLine(`${assetId} was worth ${amount} US dollars on ${day}. Its transactions of that day are priced anew now.`)
+  writeLine(`${assetId} was worth ${amount} US dollars on ${day}. Its transactions of that day are priced again now.`)
 }
 
 function isDay(text: string | undefined): text is string {

@@ -13,7 +13,7 @@ export async function stats(words: string[]): Promise<void> {
     case 'rebuild': {
       const tenants = await withAdmin(({ statistics }) => statistics.rebuild())
       if (values.json) writeJson({ tenants })
-      else writeLine(`Counted the statistics of ${tenants} tenants anew.`)
+      else writeLine(`Counted the statistics of ${tenants} tenants again.`)
       return
     }
     default:
@@ -37,5 +37,5 @@ async function verify(json: boolean): Promise<void> {
       counted ?? '-',
     ]),
   ])
-  writeLine('\nTo count them anew: assay stats rebuild. Reports of this are welcome: it should not happen.')
+  writeLine('\nTo count them again: assay stats rebuild. Reports of this are welcome: it should not happen.')
 }

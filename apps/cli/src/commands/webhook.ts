@@ -1,4 +1,5 @@
 /** `assay webhook …`: the receiver of a tenant's events, and the outcome of its messages. */
+import type { LoggedMessage } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
 import { usage } from '../usage.ts'
@@ -55,14 +56,20 @@ async function log(tenantId: string, json: boolean): Promise<void> {
     one.message_id,
     one.type,
     one.created_at,
+    one.resent_at ?? '-',
     String(one.attempts),
-    one.outcome ?? `waiting until ${one.due_at}`,
+    one.outcome ?? toWaiting(one),
   ])
-  writeTable([['MESSAGE', 'TYPE', 'WRITTEN', 'ATTEMPTS', 'OUTCOME'], ...rows])
+  writeTable([['MESSAGE', 'TYPE', 'WRITTEN', 'SENT AGAIN', 'ATTEMPTS', 'OUTCOME'], ...rows])
+}
+
+/** With what the receiver answered, because that is what an operator looks for while messages wait. */
+function toWaiting({ due_at: dueAt, last_failure: failure }: LoggedMessage): string {
+  return failure === null ? `waiting until ${dueAt}` : `${failure}; tried again at ${dueAt}`
 }
 
 async function resend(tenantId: string, messageId: string, json: boolean): Promise<void> {
   await withAdmin((admin) => admin.webhooks.resend(tenantId, messageId))
   if (json) return writeJson({ tenant_id: tenantId, message_id: messageId, queued: true })
-  writeLine(`Queued ${messageId} again, with the same webhook-id.`)
+  writeLine(`Queued ${messageId} again, with the same webhook-id. See the outcome: assay webhook log ${tenantId}`)
 }

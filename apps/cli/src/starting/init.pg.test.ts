@@ -66,6 +66,16 @@ describe('assay init', () => {
     }
   })
 
+  it('takes the address of the database, which has a password, from the environment', async (t) => {
+    const { connection } = await emptyDatabase(t)
+    const directory = await newDirectory(t)
+    const DATABASE_URL = toDatabaseUrl(connection)
+    const words = wordsFor(directory, '', redirect).filter((word) => word !== '--database-url' && word !== '')
+    const { code, err } = await run(words, { DATABASE_URL })
+    assert.equal(code, 0, err)
+    assert.equal((await readSettings(path.join(directory, 'worker.env')))['DATABASE_URL'], DATABASE_URL)
+  })
+
   it('replaces neither settings nor the keys of a database in use', async (t) => {
     const { connection } = await emptyDatabase(t)
     const [directory, databaseUrl] = [await newDirectory(t), toDatabaseUrl(connection)]
@@ -80,7 +90,7 @@ describe('assay init', () => {
     await assert.rejects(stat(path.join(`${directory}-2`, 'api.env')))
   })
 
-  it('names every option that a script has left out, and writes nothing when a setting is wrong', async (t) => {
+  it('names every option that a script left out, and writes nothing when a setting is wrong', async (t) => {
     const directory = await newDirectory(t)
     const bare = await run(['init', directory, '--tenant', 'Example Ltd'])
     assert.equal(bare.code, 2)
@@ -98,7 +108,7 @@ describe('assay init', () => {
 })
 
 describe('assay doctor --production', () => {
-  it('names what a production installation lacks, and only with the option', async (t) => {
+  it('names what a production installation lacks, but only when the option is given', async (t) => {
     const { connection } = await emptyDatabase(t)
     const directory = await newDirectory(t)
     const { out } = await run(wordsFor(directory, toDatabaseUrl(connection), [...redirect, '--json']))

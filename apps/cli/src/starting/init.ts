@@ -3,11 +3,12 @@
  * settings for API processes and one for workers, and registers the first tenant and its application.
  *
  * At a terminal it asks for options that were not given; in a script that is an error that names every missing
- * option at once. Nothing is written before the database has answered, and files that exist are never replaced: the keys
+ * option at once. The address of the database holds a password, which every user of the machine could read among a
+ * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has answered, and files that exist are never replaced: the keys
  * in them may be the only ones that open what is stored.
  */
 import { openAdmin, platformScopes, type Admin } from '@assay/server/admin'
-import { ConfigError, parseConfig } from '@assay/server/config'
+import { ConfigError, parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { existsSync } from 'node:fs'
@@ -54,7 +55,10 @@ export async function init(words: string[]): Promise<void> {
       `${existing} exists, and is not replaced: its keys may be the only ones that open your data`,
     ])
   }
-  const answers = await complete(values)
+  const answers = await complete({
+    ...values,
+    'database-url': values['database-url'] ?? readEnvironment()['DATABASE_URL'],
+  })
   const settings = toSettings(answers)
   const { tenantId, clientId, secret } = await register(settings, answers)
   await mkdir(directory, { recursive: true, mode: 0o700 })

@@ -74,7 +74,7 @@ async function run(config: Config, role: Role): Promise<void> {
 
 /** Several processes of the API on one port. This one serves no request itself. */
 async function runParent(config: Config, count: number): Promise<void> {
-  // Both are told here and once, and not by each process.
+  // Both are reported once here, and not by each process.
   if (config.database.url === undefined) {
     throw new UsageError('--processes needs DATABASE_URL: the embedded database belongs to one process.')
   }
@@ -93,8 +93,9 @@ async function runParent(config: Config, count: number): Promise<void> {
 }
 
 /**
- * One of several. It stops when the parent asks for that, and not at a signal: Ctrl-C and some process managers send one
- * to every process, and the parent must close the port first, or a connection could reach a process that has stopped.
+ * Runs one of several processes. It stops when the parent asks for that, and not at a signal: Ctrl-C and some process
+ * managers send one to every process, and the parent must close the port first, or a connection could reach a process
+ * that has stopped.
  */
 async function runChild(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel })
@@ -118,7 +119,7 @@ async function runChild(config: Config): Promise<void> {
   }
 }
 
-/** Undefined when it was asked to stop while it waited for its database, before anything was started. */
+/** Undefined when it was asked to stop while it waited for its database, before it had started anything. */
 async function startOrLeave<T extends Pick<Service, 'url'>>(
   signal: AbortSignal,
   starting: Promise<T>,

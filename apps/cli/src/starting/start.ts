@@ -18,6 +18,7 @@ import { readBuild } from '../build.ts'
 import { listenForStop, UsageError, writeLine } from '../console.ts'
 import { demoUser, openDemoAccess } from './demo-access.ts'
 import { usage } from '../usage.ts'
+import { toReadableLine } from './readable-log.ts'
 import { toLiveWelcome, toWelcome, type LiveSecrets, type Running as Addresses } from './welcome.ts'
 
 /** Any fixed text would do, so that the simulators recognise stored keys after a restart. */
@@ -77,7 +78,7 @@ async function welcomeTo(running: Running): Promise<string> {
 type Log = ReturnType<typeof createLog>
 
 async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
-  const log = createLog({ level: config.logLevel })
+  const log = openLog(config.logLevel)
   const ends: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end()
@@ -109,6 +110,16 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
     await stop()
     throw error
   }
+}
+
+/** A person at a terminal reads sentences. A slow first start is not a reason to show them a stack. */
+function openLog(level: string): Log {
+  if (!process.stdout.isTTY) return createLog({ level })
+  const withStack = level === 'debug' || level === 'trace'
+  return createLog({
+    level,
+    destination: { write: (line) => void process.stdout.write(toReadableLine(line, withStack)) },
+  })
 }
 
 /** The settings with the address of the simulators. */

@@ -40,7 +40,7 @@ Assay is ready, with the real providers. It has called none of them, and calls a
 
   API documents     ${url}/docs
   Your accounts     ${widgetUrl.replace(/\/+$/, '')}/manage?client_id=cli_demo     (disconnecting destroys the key and the data)
-  Hosts it calls    assay hosts
+  Hosts it calls    npx assay hosts
 
 The applications of this installation have new secrets since this start:
 

@@ -1,6 +1,6 @@
 /**
- * What was read: one bar for each list of each account over the years. Solid where it was read, open where a hole is,
- * hatched where the provider itself keeps nothing; what can be done stands beside it.
+ * What was read: one bar for each list of each account over the years. The bar is solid where it was read, open where a
+ * hole is, and hatched where the provider itself keeps nothing. The remedy is shown beside it.
  */
 import type { ConnectedProvider, StreamCoverage } from '@assay/sdk'
 import { html, type Html } from '../html.ts'
@@ -29,8 +29,10 @@ export function coveragePage(connections: readonly ReadConnection[]): string {
     body: html`<p><a class="plain" href="/">Back to your portfolio</a></p>
       <h1>What we have read</h1>
       <p class="quiet legend">
-        <span class="swatch read"></span> read <span class="swatch reading"></span> still being read
-        <span class="swatch hole"></span> missing <span class="swatch limit"></span> the provider keeps no records
+        <span><span class="swatch read"></span> read</span>
+        <span><span class="swatch reading"></span> still being read</span>
+        <span><span class="swatch hole"></span> missing</span>
+        <span><span class="swatch limit"></span> the provider keeps no records</span>
       </p>
       ${connections.length === 0 && html`<p class="empty">No account is connected.</p>`} ${connections.map(account)}`,
   })

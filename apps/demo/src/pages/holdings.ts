@@ -1,6 +1,6 @@
 /** Holdings as a ring and a ranked list with share bars, over all accounts: by asset or by account. */
 import type { AssetPosition } from '@assay/sdk'
-import { toAmount, toDecimal, toDollars, toScaled, toShare, toShortAmount } from '../decimal-text.ts'
+import { toAmount, toDecimal, toDollars, toScaled, toShortAmount, toThousandths, toValue } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { toAddress, type View } from '../view.ts'
@@ -25,7 +25,7 @@ const slicesMax = 6
 
 export interface HoldingsPart {
   assets: readonly AssetPosition[]
-  /** Of the accounts, by connection. */
+  /** The names of the accounts, by connection. */
   names: ReadonlyMap<string, string>
   icons: Icons
   view: View
@@ -57,11 +57,12 @@ function nothing(reading: boolean): Html {
 
 const wholeOf = (ranked: readonly Holding[]): bigint => ranked.reduce((sum, { value }) => sum + (value ?? 0n), 0n)
 
+const sharesOf = (ranked: readonly Holding[]): number[] => toThousandths(ranked.map(({ value }) => value ?? 0n))
+
 /** Circumference 1000, so that a slice's length is its share in thousandths. */
 function ring(ranked: readonly Holding[]): Html {
-  const whole = wholeOf(ranked)
-  if (whole <= 0n) return html``
-  const shares = ranked.map(({ value }) => Math.round(1000 * toShare(value ?? 0n, whole)))
+  const shares = sharesOf(ranked)
+  if (shares.every((share) => share === 0)) return html``
   const slices = [...shares.slice(0, slicesMax), shares.slice(slicesMax).reduce((sum, share) => sum + share, 0)]
   let begin = 0
   const circles = slices.map((share, index) => {
@@ -80,7 +81,8 @@ function ring(ranked: readonly Holding[]): Html {
 }
 
 function list(ranked: readonly Holding[]): Html {
-  const rows = ranked.map((holding, index) => rowOf(holding, index, wholeOf(ranked)))
+  const shares = sharesOf(ranked)
+  const rows = ranked.map((holding, index) => rowOf(holding, index, shares[index] ?? 0))
   const folded = ranked.slice(rowsShown)
   const words = `${folded.length} more, ${toDollars(wholeOf(folded))}`
   return html`${table(rows.slice(0, rowsShown))}
@@ -108,8 +110,7 @@ function table(rows: readonly Html[]): Html {
   </table>`
 }
 
-function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: number, whole: bigint): Html {
-  const share = value === undefined ? 0 : toShare(value, whole)
+function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: number, share: number): Html {
   return html`<tr>
     <th scope="row">
       <span class="named"
@@ -118,26 +119,25 @@ function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: 
     </th>
     <td class="share">
       <span class="bar" aria-hidden="true">${shareBar(share, Math.min(index, slicesMax))}</span>
-      <span class="quiet small">${toShareWords(share)}</span>
+      <span class="quiet small">${toShareWords(share, value ?? 0n)}</span>
     </td>
     <td class="number">
-      <span class="money">${value === undefined ? html`<span class="quiet">no price</span>` : toDollars(value)}</span>
+      <span class="money">${value === undefined ? html`<span class="quiet">no price</span>` : toValue(value)}</span>
       ${quantity !== null && html`<span class="quiet small" title="${toAmount(quantity)}">${figure(toShortAmount(quantity, digits))}</span>`}
     </td>
   </tr>`
 }
 
-/** Drawn as SVG, because the page's content security policy forbids inline styles. */
+/** In thousandths. Drawn as SVG, because the page's content security policy forbids inline styles. */
 function shareBar(share: number, slice: number): Html {
   return html`<svg viewBox="0 0 100 8" preserveAspectRatio="none">
-    <rect class="fill-${slice}" width="${Math.max(0.5, share * 100)}" height="8" />
+    <rect class="fill-${slice}" width="${Math.max(0.5, share / 10)}" height="8" />
   </svg>`
 }
 
-function toShareWords(share: number): string {
-  if (share === 0) return ''
-  if (share < 0.001) return 'under 0.1%'
-  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(share)
+function toShareWords(share: number, value: bigint): string {
+  if (share === 0) return value > 0n ? 'under 0.1%' : ''
+  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(share / 1_000)
 }
 
 function rankByAsset(assets: readonly AssetPosition[], { icons }: HoldingsPart): Holding[] {

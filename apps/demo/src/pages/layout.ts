@@ -56,7 +56,7 @@ export function missingPage(): string {
   return layout({
     title: 'No such page · Northwind',
     body: html`<section class="welcome">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p class="lead">The address may be old or misspelled.</p>
       <a class="button" href="/">Go to your portfolio</a>
     </section>`,
@@ -66,7 +66,7 @@ export function missingPage(): string {
 /** Longer amounts are rare, and may be broken into two lines on a small screen. */
 const lengthMax = 14
 
-/** It does not break, and does not vanish where no digits come before it. */
+/** It does not break, and does not vanish when no digits come before it. */
 const firmSpace = '\u00a0'
 
 /**

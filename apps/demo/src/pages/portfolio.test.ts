@@ -1,4 +1,4 @@
-import type { ConnectedProvider } from '@assay/sdk'
+import type { ConnectedProvider, Transaction } from '@assay/sdk'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createIcons } from '../icons.ts'
@@ -25,26 +25,26 @@ const kraken: ConnectedProvider = {
   proof: null,
 }
 
-function showPortfolio(connection: ConnectedProvider): string {
+function showPortfolio(connection: ConnectedProvider, rows: readonly Transaction[] = []): string {
   return portfolioPage({
     view: toView(new URLSearchParams()),
     connections: [connection],
     assets: [],
     values: [],
-    transactions: { data: [], next: undefined, errors: [] },
+    transactions: { data: [...rows], next: undefined, errors: [] },
     differences: new Map(),
     icons: createIcons('http://127.0.0.1:4000'),
     notice: undefined,
   })
 }
 
-describe('what the pages say before everything is read', () => {
+describe('the pages before everything has been read', () => {
   it('no sum is shown before the first balances are read; an empty account holds $0.00', () => {
     assert.doesNotMatch(showPortfolio(kraken), /\$0\.00/)
     assert.match(showPortfolio({ ...kraken, status: 'active' }), /\$0\.00/)
   })
 
-  it('older entries that are being read are not shown as missing, nor their beginning as known', () => {
+  it('older entries that are still being read are not shown as missing, and no beginning is shown for them', () => {
     const page = coveragePage([
       {
         connection: { ...kraken, record_count: 41_250 },
@@ -71,6 +71,40 @@ describe('what the pages say before everything is read', () => {
     assert.match(page, /ledger: read, from earlier to Nov 16, 2026/)
     assert.match(page, /class="reading"/)
     assert.doesNotMatch(page, /<rect\s+class="hole"/)
+  })
+})
+
+describe('the kind of a transaction', () => {
+  const reward: Transaction = {
+    id: 'txn_1',
+    provider_id: 'coinbase',
+    connection_id: 'con_1',
+    updated_at: '2026-10-06T10:00:00.000Z',
+    type: 'input_only',
+    status: 'confirmed',
+    timestamp: '2026-10-06T10:00:00.000Z',
+    categorization: { category: 'staking_reward', method: 'venue', confidence: 1 },
+    inputs: [
+      { asset_symbol: 'ETH', asset_id: 'crypto:ethereum', amount: '0.08', price_in_usd: null, value_in_usd: null },
+    ],
+    outputs: [],
+    fees: { total_in_usd: '0', items: [] },
+    network: null,
+    hash: null,
+    from_address: null,
+    to_address: null,
+    counterpart: null,
+    spam: false,
+    provider_reference: null,
+    description: null,
+    incomplete: [],
+  }
+
+  it('a reward is earned; a purchase whose other side is not connected is bought', () => {
+    assert.match(showPortfolio(kraken, [reward]), /Earned\s+<div[^]*staking reward/)
+    const purchase = { ...reward, categorization: { ...reward.categorization, category: 'buy' } } as const
+    assert.match(showPortfolio(kraken, [purchase]), /Bought\s+<div/)
+    assert.doesNotMatch(showPortfolio(kraken, [purchase]), /Earned\s+<div/)
   })
 })
 

@@ -1,6 +1,6 @@
 /** Transactions as a table grouped by day: a sign for the kind, signed amounts, the counter-value in quiet ink. */
 import type { ConnectedProvider, CurrencyValue, Page, Transaction } from '@assay/sdk'
-import { toAmount, toDollars, toScaled, toShortAmount } from '../decimal-text.ts'
+import { toAmount, toScaled, toShortAmount, toValue } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { kinds, toAddress, type View } from '../view.ts'
@@ -14,6 +14,9 @@ const signs: Readonly<Record<string, { sign: string; word: string }>> = {
   output_only: { sign: '↑', word: 'Paid' },
   input_and_output: { sign: '⇄', word: 'Swapped' },
 }
+
+/** One-sided because the provider's records have no other side, such as a purchase with a card; not income or a payment. */
+const oneSided: Readonly<Record<string, string>> = { 'input_only buy': 'Bought', 'output_only sell': 'Sold' }
 
 export interface TransactionRows {
   page: Page<Transaction>
@@ -63,7 +66,7 @@ export function olderPage(rows: TransactionRows): string {
   })
 }
 
-/** Days with their rows, and at their end where more can be had: a link, which the script follows by itself. */
+/** Days with their rows. A link at the end leads to more rows; the script follows it automatically. */
 function transactionRows({ page, connections, icons }: TransactionRows): Html {
   const names = new Map(connections.map((one) => [one.connection_id, one.display_label ?? one.name]))
   const days = [...Map.groupBy(page.data, ({ timestamp }) => timestamp.slice(0, 10))]
@@ -91,6 +94,7 @@ function dayOf(day: string, rows: readonly Transaction[], names: ReadonlyMap<str
 function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>, icons: Icons): Html {
   const { type, status, provider_id, connection_id, inputs, outputs, spam } = transaction
   const { sign, word } = signs[type] ?? { sign: '·', word: 'Other' }
+  const done = oneSided[`${type} ${transaction.categorization.category}`] ?? word
   const value = [...inputs, ...outputs].find(({ value_in_usd }) => value_in_usd !== null)?.value_in_usd ?? null
   const [shown] = [...inputs, ...outputs]
   const marks = [
@@ -110,7 +114,7 @@ function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>, ico
           ></span
         >
         <div>
-          ${word}
+          ${done}
           <div class="facts small quiet">
             <p>${marks.join(' · ')}</p>
             ${feeOf(transaction)}
@@ -120,14 +124,15 @@ function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>, ico
     </td>
     <td class="number">
       ${inputs.map((leg) => legOf(leg, '+'))}${outputs.map((leg) => legOf(leg, '−'))}
-      ${value !== null && html`<span class="quiet small">${toDollars(toScaled(value))}</span>`}
+      ${value !== null && html`<span class="quiet small">${toValue(toScaled(value))}</span>`}
     </td>
   </tr>`
 }
 
 /** Shown only where it adds to the kind: "Swapped, trade" would be redundant. */
-function toCategory({ categorization, counterpart }: Transaction): string[] {
+function toCategory({ type, categorization, counterpart }: Transaction): string[] {
   const { category } = categorization
+  if (Object.hasOwn(oneSided, `${type} ${category}`)) return []
   if (category === 'transfer' && counterpart !== null) return ['between your accounts']
   if (['trade', 'deposit', 'withdrawal', 'other'].includes(category)) return []
   return [category.replaceAll('_', ' ')]
@@ -136,7 +141,7 @@ function toCategory({ categorization, counterpart }: Transaction): string[] {
 function feeOf({ fees }: Transaction): Html {
   if (fees.items.length === 0) return html``
   const amounts = fees.items.map(({ amount, asset_symbol }) => `${toAmount(amount)} ${asset_symbol}`).join(', ')
-  const value = fees.total_in_usd === null ? '' : ` (${toDollars(toScaled(fees.total_in_usd))})`
+  const value = fees.total_in_usd === null ? '' : ` (${toValue(toScaled(fees.total_in_usd))})`
   return html`<details class="fee">
     <summary>Fee</summary>
     ${amounts}${value}

@@ -1,6 +1,6 @@
 /**
- * Value over time as an area. Drawn on the server, so that it is there before any script; the script only says which day
- * the pointer is on. Positions on paper are the one place where an amount may become a float.
+ * Value over time as an area. Drawn on the server, so that it is there before any script; the script only says which
+ * day the pointer is on. Screen positions are the one place where an amount may become a float.
  */
 import type { AssetHistoryPoint } from '@assay/sdk'
 import { toDollars, toScaled, toShare } from '../decimal-text.ts'
@@ -28,7 +28,10 @@ export function chip(words: string, address: string, chosen: boolean): Html {
   return html`<a class="chip" href="${address}" ${chosen && html` aria-current="true"`}>${words}</a>`
 }
 
-/** From the first day to the last, in dollars; undefined with fewer than two days, or when nothing was ever held. */
+/**
+ * The change from the first day to the last, in dollars; undefined with fewer than two days, or when nothing was ever
+ * held.
+ */
 export function changeOf(values: readonly AssetHistoryPoint[]): bigint | undefined {
   const [first] = values
   const last = values.at(-1)

@@ -1,5 +1,5 @@
-// What a page without a script cannot do: open the widget without leaving, look again while history is read, go on when
-// scrolled to the end, and name the day under the pointer. Everything else works without it.
+// What a page without a script cannot do: open the widget without leaving, reload while history is being read, load
+// more rows at the end of the page, and name the day under the pointer. Everything else works without it.
 
 document.addEventListener('click', async ({ target }) => {
   const display = target.closest?.('[data-open]')?.dataset.open
@@ -14,7 +14,7 @@ document.addEventListener('click', async ({ target }) => {
   // The widget could not open a window or frame, so use the redirect, which always works.
   if (event.type === 'error') openConnect(request)
   if (event.type !== 'result') return
-  // The same way as after a redirect: our server checks state and issuer and redeems the code.
+  // Continues like after a redirect: our server checks state and issuer and redeems the code.
   location.assign(
     `/callback?${new URLSearchParams(Object.entries(event.result).filter(([, value]) => value !== null))}`,
   )
@@ -54,7 +54,7 @@ async function readOn() {
   nearEnd.disconnect()
   link.textContent = 'Loading …'
   const answer = await fetch(link.href).catch(() => undefined)
-  // The link is still there to be clicked.
+  // The person can still click the link.
   if (answer?.ok !== true) {
     link.textContent = 'Show older'
     return
