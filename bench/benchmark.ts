@@ -46,7 +46,7 @@ export type Goal = { atLeast: number } | { atMost: number }
 export interface Benchmark {
   name: string
   summary: string
-  /** It needs what few machines have, so that it runs only when it is named. */
+  /** Needs what few machines have, so it runs only when it is named. */
   onlyByName?: true
   run(bench: Bench): Promise<(Finding | Table)[]>
 }

@@ -52,7 +52,7 @@ function systemName(): string {
     const release = readFileSync('/etc/os-release', 'utf8')
     return `${/^PRETTY_NAME="?([^"\n]*)/m.exec(release)?.[1] ?? ''} (${name})`
   } catch {
-    // Not a Linux with that file; the kernel's name is enough.
+    // This system has no such file; the kernel's name is enough.
     return name
   }
 }

@@ -6,21 +6,22 @@
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '@assay/server/config'
 import type { Bench, Benchmark, Size } from './benchmark.ts'
-import { assets } from './benchmarks/assets.ts'
-import { changes } from './benchmarks/changes.ts'
+import { assets } from './benchmarks/serving/assets.ts'
+import { changes } from './benchmarks/serving/changes.ts'
 import { cluster } from './benchmarks/cluster.ts'
-import { depth } from './benchmarks/depth.ts'
-import { derive } from './benchmarks/derive.ts'
-import { enterprise } from './benchmarks/enterprise.ts'
-import { exchanges } from './benchmarks/exchanges.ts'
-import { growth } from './benchmarks/growth.ts'
-import { history } from './benchmarks/history.ts'
-import { pages } from './benchmarks/pages.ts'
-import { peer } from './benchmarks/peer.ts'
+import { depth } from './benchmarks/serving/depth.ts'
+import { derive } from './benchmarks/syncing/derive.ts'
+import { enterprise } from './benchmarks/serving/enterprise.ts'
+import { exchanges } from './benchmarks/syncing/exchanges.ts'
+import { growth } from './benchmarks/serving/growth.ts'
+import { history } from './benchmarks/serving/history.ts'
+import { pages } from './benchmarks/serving/pages.ts'
+import { peer } from './benchmarks/serving/peer.ts'
+import { proof } from './benchmarks/syncing/proof.ts'
 import { start } from './benchmarks/start.ts'
-import { storage } from './benchmarks/storage.ts'
-import { sync } from './benchmarks/sync.ts'
-import { token } from './benchmarks/token.ts'
+import { storage } from './benchmarks/syncing/storage.ts'
+import { sync } from './benchmarks/syncing/sync.ts'
+import { token } from './benchmarks/serving/token.ts'
 import { widget } from './benchmarks/widget.ts'
 import { describeLoad, describeMachine, watchSteal } from './machine.ts'
 import { roundsMin } from './measure.ts'
@@ -42,6 +43,7 @@ const benchmarks: readonly Benchmark[] = [
   exchanges,
   derive,
   history,
+  proof,
   storage,
   start,
   widget,
@@ -74,7 +76,7 @@ function readWish(words: readonly string[]): Wish | undefined {
   })
   if (values.help === true) return undefined
   const unknown = positionals.find((name) => !benchmarks.some((one) => one.name === name))
-  if (unknown !== undefined) throw new CannotRun(`There is no benchmark ${JSON.stringify(unknown)}.\n\n${usage}`)
+  if (unknown !== undefined) throw new CannotRun(`Unknown benchmark ${JSON.stringify(unknown)}.\n\n${usage}`)
   const rounds = Number(values.rounds ?? roundsMin)
   if (!Number.isInteger(rounds) || rounds < roundsMin) {
     throw new CannotRun(`--rounds must be a whole number from ${roundsMin}: fewer say nothing on a shared machine.`)

@@ -1,14 +1,14 @@
 /**
  * Sides that are measured alternately. A shared machine is faster in one minute than in the next, so only the ratio of
- * two runs beside each other means something. Each round runs all sides, and every other round runs them in the
- * opposite order, so that a machine that slows down during a round favours none of them.
+ * two neighbouring runs means something. Each round runs all sides, and every other round runs them in the opposite
+ * order, so that a machine that slows down during a round favours none of them.
  */
 
 export interface Side {
   name: string
   /** One run; its figure, in the comparison's unit. */
   run(): Promise<number>
-  /** What is run once before the rounds, uncounted, when a whole run would take too long. */
+  /** What to run once before the rounds, uncounted, when a whole run would take too long. */
   warmUp?(): Promise<unknown>
 }
 
@@ -21,7 +21,7 @@ export interface Figures {
 export interface Comparison {
   ours: Figures
   reference: Figures
-  /** Ours divided by the reference's, of the medians. */
+  /** The median of ours divided by that of the reference. */
   ratio: number
   /** The smallest and the largest ratio of a single round. */
   spread: readonly [number, number]
@@ -36,13 +36,13 @@ export interface Effort {
 
 export const roundsMin = 5
 
-/** Ours against one reference. */
+/** Compares ours with one reference. */
 export async function compare(ours: Side, reference: Side, effort: Effort): Promise<Comparison> {
   const [first, second] = await measureAll([ours, reference], effort)
   return toComparison(first, second)
 }
 
-/** One side alone, where the goal is a figure. */
+/** Measures one side alone, where the goal is a figure. */
 export async function measure(side: Side, effort: Effort): Promise<Figures> {
   const [figures] = await measureAll([side], effort)
   return figures
@@ -50,7 +50,7 @@ export async function measure(side: Side, effort: Effort): Promise<Figures> {
 
 type FiguresOf<Sides extends readonly Side[]> = { [Place in keyof Sides]: Figures }
 
-/** All sides in every round; their figures in the order of the sides. */
+/** Runs all sides in every round. The figures are in the order of the sides. */
 export async function measureAll<const Sides extends readonly Side[]>(
   sides: Sides,
   { rounds, say }: Effort,

@@ -18,16 +18,16 @@ import { measureAll, median } from '../measure.ts'
 import { show } from '../report.ts'
 import { startApi, underLoad } from '../world/api.ts'
 import { startInstallation, type Installation } from '../world/installation.ts'
-import { loadedSide } from '../world/measuring/loaded-side.ts'
+import { loadedSide } from '../world/measuring/load.ts'
 import { fillPopulation, type Population } from '../world/population.ts'
 import type { BenchDatabase } from '../world/postgres.ts'
 import { pageRequest, pageSize, randomPages } from '../world/transaction-pages.ts'
-import { makeAllDue } from './derive.ts'
+import { makeAllDue } from './syncing/derive.ts'
 
-/** None: one server. */
+/** No workers: one server. */
 const workerCounts = [0, 1, 2, 3]
 const requestsTotal = 10_000
-/** Reading takes too long for more. */
+/** The number of users. Reading takes too long for more. */
 const readingRounds = 3
 
 function populationOf({ size }: Bench): Population {
@@ -79,7 +79,7 @@ function toCell(values: readonly number[]): string {
   return `${show(median(values))} (${show(Math.min(...values))} to ${show(Math.max(...values))})`
 }
 
-/** An empty database on every node, gone afterwards. */
+/** Creates an empty database on every node and removes it afterwards. */
 async function withDatabase<T>(citus: Citus, work: (database: BenchDatabase) => Promise<T>): Promise<T> {
   const { url, drop } = await createClusterDatabase(citus.url, { isEmpty: true })
   await installSchema(url)

@@ -85,7 +85,7 @@ async function startFastify(): Promise<number> {
   return tookMs
 }
 
-/** The program itself, with nothing around it; ready when it says so in its pid file. */
+/** Runs the program alone; it is ready when its pid file says so. */
 async function startPostgres(): Promise<number> {
   const cluster = path.join(directory, 'postgres')
   const { uid, gid } = statSync(cluster)
@@ -114,7 +114,7 @@ function readStatus(cluster: string): string | undefined {
   try {
     return readFileSync(path.join(cluster, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim()
   } catch {
-    // Not written yet.
+    // The file is not written yet.
     return undefined
   }
 }

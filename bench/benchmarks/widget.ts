@@ -27,7 +27,7 @@ export const widget: Benchmark = {
   },
 }
 
-/** From the page along static imports; modules imported on demand (languages) are not always loaded. */
+/** Follows static imports from the page. Modules that are imported on demand (languages) are not always loaded. */
 function listFiles(): string[] {
   const page = readFileSync(path.join(dist, 'index.html'), 'utf8')
   const found = new Set(

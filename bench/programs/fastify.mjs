@@ -1,4 +1,4 @@
-// An empty Fastify server, for `start`: what any service on Fastify pays.
+// An empty Fastify server, for `start`: the cost that every service on Fastify has.
 import { fastify } from 'fastify'
 
 const app = fastify()

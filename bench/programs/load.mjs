@@ -1,5 +1,5 @@
-// Runs a load that world/measuring/load.ts wrote, and prints the result as JSON. Plain JavaScript, like everything that imports
-// from bench/node_modules: the tree must type-check where that is not installed.
+// Runs a load that world/measuring/load.ts wrote, and prints the result as JSON. It is plain JavaScript, like
+// everything that imports from bench/node_modules, because the tree must type-check where that is not installed.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 

@@ -6,7 +6,7 @@ import Provider from 'oidc-provider'
 
 const [, , databaseUrl, clientId, clientSecret, redirectUri, codeChallenge] = process.argv
 
-// As many connections as our own pool has by default.
+// Our own pool has this many connections by default.
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 })
 await pool.query(`create table if not exists oidc_models (
   kind text not null, id text not null, payload jsonb not null, grant_id text, uid text, user_code text,
@@ -79,7 +79,7 @@ const provider = new Provider('http://127.0.0.1', {
   features: { devInteractions: { enabled: false } },
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
-  // As ours does: every refresh gives a new pair and spends the old one.
+  // Ours rotates too: every refresh gives a new pair and spends the old one.
   rotateRefreshToken: true,
   ttl: { AccessToken: 900, AuthorizationCode: 600, Grant: 31_536_000, RefreshToken: 31_536_000 },
 })

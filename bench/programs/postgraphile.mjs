@@ -1,5 +1,5 @@
 // The peer of `peer`: PostGraphile 5 with its Amber preset over the very tables, as its documentation sets it up for
-// production (https://postgraphile.org/postgraphile/5/deploying). No token check: that favours the peer.
+// production (https://postgraphile.org/postgraphile/5/deploying). It checks no token, which favours the peer.
 import { createServer } from 'node:http'
 import { grafserv } from 'postgraphile/grafserv/node'
 import { makePgService } from 'postgraphile/adaptors/pg'
@@ -10,7 +10,7 @@ const [, , databaseUrl] = process.argv
 
 const instance = postgraphile({
   extends: [PostGraphileAmberPreset],
-  // As many connections as our own pool has by default.
+  // Our own pool has this many connections by default.
   pgServices: [makePgService({ connectionString: databaseUrl, schemas: ['public'], poolConfig: { max: 10 } })],
   grafserv: { graphiql: false, watch: false },
   grafast: { explain: false },

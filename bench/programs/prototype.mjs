@@ -7,7 +7,7 @@ import { fastify } from 'fastify'
 import pg from 'pg'
 
 const [, , databaseUrl] = process.argv
-// As many connections as our own pool has by default.
+// Our own pool has this many connections by default.
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 })
 
 const updatedAt = `to_char(t.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

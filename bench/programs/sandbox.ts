@@ -1,19 +1,21 @@
 /**
- * The simulated providers in a separate process, with three more scenarios of Kraken: `large_tenth`, a tenth of
- * `large`, and `trades` and `trades_few`, which have deposits and trades alone.
+ * The simulated providers in a separate process, with more scenarios: `large_tenth`, a tenth of `large`, of Kraken,
+ * Binance and Coinbase; and `trades` and `trades_few` of Kraken, which have deposits and trades alone.
  */
 import { startSandbox } from '@assay/sandbox'
+import { binanceScenarios } from '../../packages/sandbox/src/scenarios/binance/index.ts'
+import { coinbaseScenarios } from '../../packages/sandbox/src/scenarios/coinbase/index.ts'
 import { krakenScenarios } from '../../packages/sandbox/src/scenarios/kraken/index.ts'
 
 type KrakenScenario = (typeof krakenScenarios)[number]
 type StoryEvent = ReturnType<KrakenScenario['story']>['events'][number]
 
-function findLarge(): KrakenScenario {
-  const large = krakenScenarios.find(({ name }) => name === 'large')
+function findLarge<Scenario extends { name: string }>(scenarios: readonly Scenario[]): Scenario {
+  const large = scenarios.find(({ name }) => name === 'large')
   if (large === undefined) throw new Error('the sandbox has no scenario large')
   return large
 }
-const large = findLarge()
+const large = findLarge(krakenScenarios)
 
 /** Deposits and the staked DOT come first in the story, and everything else needs them. */
 const fundingEvents = 70
@@ -34,7 +36,28 @@ function lastTrades(later: readonly StoryEvent[], count: number): StoryEvent[] {
   return later.filter(({ kind }) => kind === 'trade').slice(-(2 * Math.floor(count / 2) + 1))
 }
 
-// We change the sandbox's own list, because a benchmark alone does not justify an option.
+/**
+ * Deposits come first in the story. After them each buy is followed by its sell, so a tenth of the pairs never sells what
+ * was not bought.
+ */
+function addTenth<Story extends { events: readonly unknown[] }>(
+  scenarios: readonly { name: string; story: () => Story }[],
+  isTrade: (event: Story['events'][number]) => boolean,
+): void {
+  const whole = findLarge(scenarios)
+  const story = (): Story => {
+    const told = whole.story()
+    const deposits = told.events.findIndex((event) => isTrade(event))
+    const isKept = (index: number): boolean => index < deposits || ((index - deposits) >> 1) % 10 === 0
+    return { ...told, events: told.events.filter((_, index) => isKept(index)) }
+  }
+  const changeable = scenarios as (typeof whole)[]
+  changeable.push({ ...whole, name: 'large_tenth', story })
+}
+
+// We change the sandbox's own lists, because a benchmark alone does not justify an option.
+addTenth(binanceScenarios, ({ kind }) => kind === 'order')
+addTenth(coinbaseScenarios, ({ rows }) => rows.some(({ detail }) => detail?.kind === 'fill'))
 const scenarios = krakenScenarios as KrakenScenario[]
 scenarios.push(
   partOfLarge('large_tenth', (later) => [...later.slice(0, 30), ...lastTrades(later, later.length / 10)]),

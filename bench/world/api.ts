@@ -13,7 +13,7 @@ export interface Api extends Process {
   url: string
 }
 
-/** `processes` behind one port, for which a port has to be named. */
+/** Starts `processes` behind one port, which then has to be named. */
 export async function startApi(
   environment: Readonly<Record<string, string>>,
   { processes = 1, port = 0 }: { processes?: number; port?: number } = {},
@@ -26,9 +26,7 @@ export async function startApi(
   return { ...started, url: started.ready }
 }
 
-/**
- * For load: requests are counted against the limits as always, but the limits are too high for a few hundred tokens.
- */
+/** For load tests: requests count against the limits as always, but a few hundred tokens never reach them. */
 export function underLoad(databaseUrl: string): Readonly<Record<string, string>> {
   return {
     DATABASE_URL: databaseUrl,

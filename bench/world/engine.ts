@@ -16,7 +16,7 @@ export interface BenchEngine extends Engine {
   upkeep: Handler<'upkeep'>
 }
 
-/** As main.ts wires it. `environment` has the settings of an installation. */
+/** Wires the parts like main.ts does. `environment` holds the settings of an installation. */
 export async function openEngine(
   { db }: BenchDatabase,
   environment: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
- * Many users with a connection each, and nothing that is due: every connection has a job in the far future, every user a
- * grant that holds and one that ended long ago.
+ * Many users with a connection each, and nothing that is due: every connection has a job in the far future, every user
+ * has a live grant and one that ended long ago.
  */
 import type { Database } from '../../apps/server/src/db/index.ts'
 import type { Bench } from '../benchmark.ts'

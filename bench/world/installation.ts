@@ -21,16 +21,18 @@ export interface Installation {
   connect(token: string, account: Account): Promise<Connected>
   /** Resolves when all that was read through it is destroyed. */
   remove(token: string, connectionId: string): Promise<void>
-  /** Resolves when the transactions of all connections of these users were read and derived again, all at once. */
+  /**
+   * Resolves when the transactions of all connections of these users were read and derived again, all at the same time.
+   */
   refresh(...tokens: readonly string[]): Promise<void>
-  /** Of the database and of the simulated providers. */
+  /** Moves the clocks of the database and of the simulated providers. */
   advanceClock(byMs: number): Promise<void>
   stop(): Promise<void>
 }
 
 export interface Connected {
   connectionId: string
-  /** Until the last page of the history was requested. */
+  /** The time until the last page of the history was requested. */
   readingMs: number
 }
 

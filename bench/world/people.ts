@@ -23,7 +23,7 @@ export function userKeyOf(user: number): string {
 /** pgbench's command that gives `:key` for the user `:user`. */
 export const setUserKey = '\\set key hash_fnv1a(:user, 0)'
 
-/** What a real token has at random. Tokens differ by the key before it, and these guard nothing. */
+/** What is random in a real token. Tokens differ by the key before it, and these protect nothing. */
 const tokenFiller = Buffer.alloc(32, 'bench')
 
 /** A user's key, then 32 bytes (oauth/token-values.ts). */

@@ -26,7 +26,7 @@ export interface Population {
   positionsEach: number
 }
 
-/** The one that most benchmarks share. */
+/** The population that most benchmarks share. */
 export function pagePopulation(size: Size): Population {
   return size === 'try'
     ? { users: 20, transactionsEach: 1_000, positionsEach: 300 }
@@ -42,12 +42,12 @@ export async function openPopulation(bench: Bench, population: Population): Prom
 
 export const historyEndMs = Date.parse('2026-11-01T00:00:00Z')
 export const historyStartMs = Date.parse('2021-11-01T00:00:00Z')
-/** Applications saw the connections from here on; then the first read wrote the transactions. */
+/** Applications can see the connections from this moment; then the first read wrote the transactions. */
 const shownMs = historyEndMs
 const readMs = shownMs + 60_000
 /** The first change number of a moment (ledger/changes-store.ts). */
 const firstSeqAt = (ms: number): string => String(BigInt(ms) << 20n)
-/** Of a user's positions a third is at each. All transactions are of the first. */
+/** Each provider has a third of a user's positions; the first has all transactions. */
 const providerIds = ['kraken', 'binance', 'coinbase']
 const rowsPerStatement = 50_000
 const far = "timestamptz '2100-01-01'"
@@ -107,7 +107,7 @@ async function insertTenant(db: Database): Promise<number> {
   return tenantKey
 }
 
-/** Each with a connection at every provider of theirs, a consent and an access token. */
+/** Each user has a connection at every provider, a consent and an access token. */
 async function insertUsers(db: Database, tenantKey: number, population: Population): Promise<void> {
   const numbers = Array.from({ length: population.users }, (_, index) => index + 1)
   const providers = population.positionsEach === 0 ? providerIds.slice(0, 1) : providerIds

@@ -31,7 +31,7 @@ export type Fill = (db: Database) => Promise<void>
 
 export interface BenchDatabase {
   db: Database
-  /** For other processes. */
+  /** The address for other processes. */
   url: string
 }
 

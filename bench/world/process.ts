@@ -14,9 +14,9 @@ export interface Process {
 }
 
 export interface Program {
-  /** For its log file. */
+  /** The name of its log file. */
   name: string
-  /** What Node is started with. */
+  /** The arguments that Node is started with. */
   words: readonly string[]
   environment?: Readonly<Record<string, string>>
   /** Matches the line that says that it is ready. */

@@ -12,13 +12,13 @@ export interface Account {
 export interface Sandbox {
   controlUrl: string
   urlOf(providerId: string): Promise<string>
-  /** At Kraken unless another provider is named. */
+  /** The provider; Kraken by default. */
   newAccount(scenario: string, providerId?: string): Promise<Account>
-  /** Added to every answer of a simulated provider. */
+  /** The delay that is added to every answer of a simulated provider. */
   setLatency(latencyMs: number, providerId?: string): Promise<void>
   /** How many pages of its history were requested. */
   countPages(accountId: string): Promise<number>
-  /** How many calls with its key there were in all. */
+  /** How many calls were made with its key in total. */
   countCalls(accountId: string): Promise<number>
   stop(): Promise<void>
 }

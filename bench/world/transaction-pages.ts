@@ -89,7 +89,7 @@ export function setRandomUser(users: number): string[] {
   return [`\\set user random(1, ${users})`, people.setUserKey]
 }
 
-/** What stands for a user and their token in a captured statement. */
+/** What replaces a user and the user's token in a captured statement. */
 export const userExpressions = { '{key}': ':key', '{token}': people.tokenHashSql(':key') }
 export const capturedAccess = { userKey: '{key}', tokenHash: Buffer.from('{token}') }
 
@@ -101,7 +101,7 @@ export async function pageScript(users: number): Promise<PgbenchScript> {
 }
 
 export async function tenantPageScript(): Promise<PgbenchScript> {
-  // As PostgreSQL reads bytes from a text: every page has the same token.
+  // The token in the form in which PostgreSQL reads bytes from text. Every page uses the same token.
   const tokenHash = Buffer.from(`\\x${people.sha256(people.tenantToken).toString('hex')}`)
   return captureScript([setMoment], moment, (sql) => readPage(sql, tokenHash, { limit: pageSize, after }))
 }

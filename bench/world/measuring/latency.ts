@@ -1,4 +1,4 @@
-/** One request after the other over one connection: what a single reader waits. */
+/** Sends one request after the other over one connection: how long a single reader waits. */
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median } from '../../measure.ts'

@@ -1,7 +1,12 @@
-/** Requests by autocannon, in a separate process, so that it takes only processor time from what it measures. */
+/**
+ * A server under load. autocannon sends the requests from a separate process, so that it takes only processor time from
+ * what it measures.
+ */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { cpuSecondsOf, runProgram, scratchFile } from '../process.ts'
+import { median, type Side } from '../../measure.ts'
+import { show } from '../../report.ts'
+import { cpuSecondsOf, runProgram, scratchFile, type Process } from '../process.ts'
 
 export interface LoadRequest {
   method: 'GET' | 'POST'
@@ -61,4 +66,44 @@ async function checkAnswer(url: string, { path: target, method, headers, body }:
   const answer = await response.text()
   if (response.status !== 200) throw new Error(`${target}: ${response.status} ${answer}`)
   if (answer.length < answerLengthMin) throw new Error(`${target}: the answer is too short: ${answer}`)
+}
+
+// A loaded server as one side of a comparison.
+
+export interface LoadedSide extends Side {
+  /** Processor time for each request, once it has run. */
+  describeCpu(): string
+}
+
+export interface LoadedServer {
+  /** The file with its requests has this name, too. */
+  name: string
+  server: Pick<Process, 'pid'> & { url: string }
+  requests: readonly LoadRequest[]
+  seconds: number
+}
+
+/** Its figure is answers per second. */
+export async function loadedSide({ name, server, requests, seconds }: LoadedServer): Promise<LoadedSide> {
+  const load = await prepareLoad(name, { url: server.url, pid: server.pid, seconds, requests })
+  const cpus: number[] = []
+  return {
+    name,
+    async run() {
+      const { perSecond, cpuUs } = await load()
+      cpus.push(cpuUs)
+      return perSecond
+    },
+    describeCpu: () => describeCpu(name, cpus),
+  }
+}
+
+/** Leaves out the first run, which warmed the server up. */
+export function describeCpu(name: string, cpusUs: readonly number[]): string {
+  return `${name} ${show(median(cpusUs.slice(1)))} µs`
+}
+
+/** For the notes of a finding: a ratio of processor times is reliable on a busy machine. */
+export function describeCpus(sides: readonly LoadedSide[]): string {
+  return `Processor time of the process for each answer: ${sides.map((side) => side.describeCpu()).join(', ')}.`
 }

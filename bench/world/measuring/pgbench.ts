@@ -19,7 +19,7 @@ export interface PgbenchScript {
   constants: ReadonlyMap<string, string>
 }
 
-/** What stands for a value that differs from request to request: pgbench's variable, or SQL over its variables. */
+/** What replaces a value that differs from request to request: a variable of pgbench, or SQL over its variables. */
 export type Expressions = Readonly<Record<string, string>>
 
 /**
@@ -68,7 +68,7 @@ function toText(value: unknown): string | null {
   throw new Error(`pgbench cannot be given the value ${JSON.stringify(value)}`)
 }
 
-/** pgbench takes the colon of 'transactions:read' or 'HH24:MI' for the beginning of a variable, also inside quotes. */
+/** pgbench takes the colon of 'transactions:read' or 'HH24:MI' as the beginning of a variable, even inside quotes. */
 function escapeColons(text: string): string {
   return text.replaceAll(/(\bE)?'((?:[^']|'')*)'/g, (whole, escaped: string | undefined, inside: string) => {
     if (!/:\w/.test(inside)) return whole
@@ -86,7 +86,7 @@ export function preparePgbench(
   const program = findPgbench()
   const file = scratchFile(`${name}.pgbench.sql`)
   writeFileSync(file, `${[...head, statement].join('\n')};\n`)
-  // As many threads as processors, because a single thread would become the bottleneck.
+  // One thread for each processor, because a single thread would become the bottleneck.
   const load = ['-c', `${pgbenchClients}`, '-j', '2', '-T', `${Math.ceil(seconds)}`]
   const given = [...constants].flatMap(([variable, value]) => ['-D', `${variable}=${value}`])
   const words = ['-n', '-M', 'prepared', ...load, ...given, '-f', file, databaseUrl]

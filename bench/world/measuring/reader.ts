@@ -8,7 +8,7 @@ export interface Reader {
   copy: Map<string, string>
   /** Reads the list from its beginning into the copy. */
   walkList(): Promise<void>
-  /** Reads the feed from where the last call ended into the copy; how many pages that took. */
+  /** Reads the feed into the copy, from where the last call ended. Returns the number of pages. */
   follow(): Promise<number>
   stop(): void
 }
@@ -28,7 +28,7 @@ interface ChangesPage {
   data: ({ op: 'upsert'; transaction: Item } | { op: 'remove'; id: string })[]
 }
 
-/** The most that both lists give. */
+/** The largest page of both lists. */
 const limit = 100
 
 export function startReader(url: string, token: string): Reader {

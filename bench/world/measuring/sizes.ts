@@ -3,7 +3,7 @@ import type { Database } from '../../../apps/server/src/db/index.ts'
 
 export interface TableSize {
   name: string
-  /** With its TOAST table. */
+  /** The table with its TOAST table. */
   heapBytes: number
   indexBytes: number
 }
@@ -33,11 +33,13 @@ export function subtractSizes(after: readonly TableSize[], before: readonly Tabl
 export interface PageLayout {
   /** Blocks of the table in which the rows of a page lie, on average over all pages of a user. */
   blocks: number
-  /** How many such rows fit into a block: a page of neighbours lies in its rows divided by this, and one more. */
+  /**
+   * How many such rows fit into a block: a page of neighbouring rows lies in its row count divided by this, plus one.
+   */
   rowsPerBlock: number
 }
 
-/** Of the user with the most transactions. */
+/** Examines the pages of the user with the most transactions. */
 export async function findPageLayout(db: Database, rowsPerPage: number): Promise<PageLayout> {
   return db.row<PageLayout>(
     `with rows as (

@@ -1,7 +1,7 @@
 /**
  * A proxy in front of PostgreSQL that counts the statements a client sends: Query and Execute messages of the protocol
- * (https://www.postgresql.org/docs/current/protocol-message-formats.html). It counts everything that a process sends, BEGIN
- * and COMMIT included, whichever way it was sent.
+ * (https://www.postgresql.org/docs/current/protocol-message-formats.html). It counts everything that a process sends,
+ * including BEGIN and COMMIT, however they are sent.
  */
 import { once } from 'node:events'
 import net from 'node:net'

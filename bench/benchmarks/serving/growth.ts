@@ -1,10 +1,10 @@
 /** growth: the same pages from a small and from a large database. The work is the same; only the indexes are deeper. */
-import type { Bench, Benchmark } from '../benchmark.ts'
-import { compare } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { loadedSide } from '../world/measuring/loaded-side.ts'
-import { openPopulation, pagePopulation, type Population } from '../world/population.ts'
-import { pageRequest, pageSize, randomPages } from '../world/transaction-pages.ts'
+import type { Bench, Benchmark } from '../../benchmark.ts'
+import { compare } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { loadedSide } from '../../world/measuring/load.ts'
+import { openPopulation, pagePopulation, type Population } from '../../world/population.ts'
+import { pageRequest, pageSize, randomPages } from '../../world/transaction-pages.ts'
 
 const requestsTotal = 10_000
 

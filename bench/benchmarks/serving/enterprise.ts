@@ -3,23 +3,22 @@
  * statement; and the statistics of a tenant, against those of one with a tenth of the transactions.
  */
 import { listEnterpriseTransactions as endpoint } from '@assay/contract'
-import type { Bench, Benchmark, Finding } from '../benchmark.ts'
-import { compare, measureAll, toComparison } from '../measure.ts'
-import { startApi, underLoad, type Api } from '../world/api.ts'
-import { measureLatency } from '../world/measuring/latency.ts'
-import type { LoadRequest } from '../world/measuring/load.ts'
-import { describeCpus, loadedSide } from '../world/measuring/loaded-side.ts'
-import { tenantToken } from '../world/people.ts'
-import { preparePgbench } from '../world/measuring/pgbench.ts'
-import { openPopulation, type Population } from '../world/population.ts'
-import type { BenchDatabase } from '../world/postgres.ts'
-import { checkSameData, startPrototype } from '../world/prototype.ts'
+import type { Bench, Benchmark, Finding } from '../../benchmark.ts'
+import { compare, measureAll, toComparison } from '../../measure.ts'
+import { startApi, underLoad, type Api } from '../../world/api.ts'
+import { measureLatency } from '../../world/measuring/latency.ts'
+import { describeCpus, loadedSide, type LoadRequest } from '../../world/measuring/load.ts'
+import { tenantToken } from '../../world/people.ts'
+import { preparePgbench } from '../../world/measuring/pgbench.ts'
+import { openPopulation, type Population } from '../../world/population.ts'
+import type { BenchDatabase } from '../../world/postgres.ts'
+import { checkSameData, startPrototype } from '../../world/prototype.ts'
 import {
   prototypeTenantPageRequest,
   randomPlace,
   tenantPageRequest,
   tenantPageScript,
-} from '../world/transaction-pages.ts'
+} from '../../world/transaction-pages.ts'
 
 const requestsTotal = 10_000
 const statistics = ['users', 'accounts-by-provider', 'balances', 'top-assets']

@@ -4,14 +4,14 @@
  * new account equals the list in the end.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Bench, Benchmark, Finding } from '../benchmark.ts'
-import { compare, measure } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { startInstallation } from '../world/installation.ts'
-import { accessTokenOf } from '../world/people.ts'
-import { openPopulation } from '../world/population.ts'
-import { checkSameCopy, startReader } from '../world/measuring/reader.ts'
-import { startWire } from '../world/measuring/wire.ts'
+import type { Bench, Benchmark, Finding } from '../../benchmark.ts'
+import { compare, measure } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { startInstallation } from '../../world/installation.ts'
+import { accessTokenOf } from '../../world/people.ts'
+import { openPopulation } from '../../world/population.ts'
+import { checkSameCopy, startReader } from '../../world/measuring/reader.ts'
+import { startWire } from '../../world/measuring/wire.ts'
 
 const user = 1
 /** Enough that the process's own background statements hardly count. */

@@ -3,15 +3,14 @@
  * against a bare prototype that serves the same data with Fastify and one statement, and against what PostgreSQL alone
  * gives to pgbench with the API's own statement.
  */
-import type { Benchmark } from '../benchmark.ts'
-import { measureAll, toComparison } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { apiConnections } from '../world/measuring/load.ts'
-import { describeCpus, loadedSide } from '../world/measuring/loaded-side.ts'
-import { pgbenchClients, preparePgbench } from '../world/measuring/pgbench.ts'
-import { openPopulation, pagePopulation } from '../world/population.ts'
-import { checkSameData, startPrototype } from '../world/prototype.ts'
-import { pageRequest, pageScript, pageSize, prototypePageRequest, randomPages } from '../world/transaction-pages.ts'
+import type { Benchmark } from '../../benchmark.ts'
+import { measureAll, toComparison } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { apiConnections, describeCpus, loadedSide } from '../../world/measuring/load.ts'
+import { pgbenchClients, preparePgbench } from '../../world/measuring/pgbench.ts'
+import { openPopulation, pagePopulation } from '../../world/population.ts'
+import { checkSameData, startPrototype } from '../../world/prototype.ts'
+import { pageRequest, pageScript, pageSize, prototypePageRequest, randomPages } from '../../world/transaction-pages.ts'
 
 const requestsTotal = 10_000
 

@@ -5,17 +5,18 @@
  * history.
  */
 import path from 'node:path'
-import type { Benchmark, Finding } from '../benchmark.ts'
-import { compare, median, toComparison, type Effort } from '../measure.ts'
-import { show } from '../report.ts'
-import { startInstallation, type Installation } from '../world/installation.ts'
-import { cpuSecondsOf, peakMiBOf, runProgram } from '../world/process.ts'
+import type { Benchmark, Finding } from '../../benchmark.ts'
+import { compare, median, toComparison, type Effort } from '../../measure.ts'
+import { show } from '../../report.ts'
+import { startInstallation, type Installation } from '../../world/installation.ts'
+import { cpuSecondsOf, peakMiBOf, runProgram } from '../../world/process.ts'
 
 export const roundTripMs = 50
-const readerOf = (providerId: string): string => path.resolve(import.meta.dirname, `../programs/ccxt-${providerId}.mjs`)
+const readerOf = (providerId: string): string =>
+  path.resolve(import.meta.dirname, `../../programs/ccxt-${providerId}.mjs`)
 
 export interface Read {
-  /** From the call that adds the connection to the last transaction derived. */
+  /** The time from the call that adds the connection to the last derived transaction. */
   seconds: number
   /** The part until the last page of the ledger was requested. */
   readingSeconds: number
@@ -54,7 +55,7 @@ interface Wanted {
   latencyMs: number
 }
 
-/** By a fresh worker, so that its memory is that of this run. */
+/** Read by a fresh worker, so that its memory is that of this run. */
 async function readHistory(
   { sandbox, ...assay }: Installation,
   { providerId, scenario, latencyMs }: Wanted,
@@ -71,7 +72,7 @@ async function readHistory(
     const { connectionId, readingMs } = await assay.connect(token, account)
     const seconds = (performance.now() - began) / 1_000
     const [workerCpuSeconds, peakMiB] = [cpuSecondsOf(worker.pid) - cpuBefore, peakMiBOf(worker.pid)]
-    // Before the next run: destroying a long history is a job that would run beside it.
+    // Done before the next run, because destroying a long history is a job that would run beside it.
     await assay.remove(token, connectionId)
     return { seconds, readingSeconds: readingMs / 1_000, workerCpuSeconds, peakMiB }
   } finally {

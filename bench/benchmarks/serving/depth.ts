@@ -1,11 +1,11 @@
 /** depth: the first page and the last one of a long history must cost the same. One request at a time: latency alone. */
-import type { Benchmark } from '../benchmark.ts'
-import { compare } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { measureLatency } from '../world/measuring/latency.ts'
-import { userKeyOf } from '../world/people.ts'
-import { openPopulation } from '../world/population.ts'
-import { pageRequest, pageSize, type Place } from '../world/transaction-pages.ts'
+import type { Benchmark } from '../../benchmark.ts'
+import { compare } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { measureLatency } from '../../world/measuring/latency.ts'
+import { userKeyOf } from '../../world/people.ts'
+import { openPopulation } from '../../world/population.ts'
+import { pageRequest, pageSize, type Place } from '../../world/transaction-pages.ts'
 
 const user = 1
 

@@ -4,11 +4,11 @@
  * measures what was held at one moment a year ago.
  */
 import { getAssetHistory, listAssets } from '@assay/contract'
-import type { Benchmark, Finding } from '../benchmark.ts'
-import { measure } from '../measure.ts'
-import { startInstallation } from '../world/installation.ts'
-import { measureLatency } from '../world/measuring/latency.ts'
-import { openLedger } from '../world/ledger.ts'
+import type { Benchmark, Finding } from '../../benchmark.ts'
+import { measure } from '../../measure.ts'
+import { startInstallation } from '../../world/installation.ts'
+import { measureLatency } from '../../world/measuring/latency.ts'
+import { openLedger } from '../../world/ledger.ts'
 
 const years = [
   { name: 'the last year', start: '2025-11-01', end: '2026-11-01', days: 365 },

@@ -1,15 +1,14 @@
 /** assets: all positions of a user by v1, against pgbench with the statement behind them. */
 import { listAssetsV1 } from '@assay/contract'
-import { readSourcePositions } from '../../apps/server/src/portfolio/positions-store.ts'
-import type { Benchmark } from '../benchmark.ts'
-import { compare } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { apiConnections, type LoadRequest } from '../world/measuring/load.ts'
-import { describeCpus, loadedSide } from '../world/measuring/loaded-side.ts'
-import { accessTokenOf } from '../world/people.ts'
-import { captureScript, pgbenchClients, preparePgbench, type PgbenchScript } from '../world/measuring/pgbench.ts'
-import { openPopulation, pagePopulation } from '../world/population.ts'
-import { capturedAccess, setRandomUser, userExpressions } from '../world/transaction-pages.ts'
+import { readSourcePositions } from '../../../apps/server/src/portfolio/positions-store.ts'
+import type { Benchmark } from '../../benchmark.ts'
+import { compare } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { apiConnections, describeCpus, loadedSide, type LoadRequest } from '../../world/measuring/load.ts'
+import { accessTokenOf } from '../../world/people.ts'
+import { captureScript, pgbenchClients, preparePgbench, type PgbenchScript } from '../../world/measuring/pgbench.ts'
+import { openPopulation, pagePopulation } from '../../world/population.ts'
+import { capturedAccess, setRandomUser, userExpressions } from '../../world/transaction-pages.ts'
 
 export const assets: Benchmark = {
   name: 'assets',

@@ -1,20 +1,19 @@
 /**
- * peer: the same pages of the same table by PostGraphile 5, one process each. Twice: first pages, where the peer is at
- * its best (its cursors become an OR of comparisons, which PostgreSQL cannot use as a range of the index), and pages at
- * random depth. The peer checks no token; ours does.
+ * peer: the same pages of the same table by PostGraphile 5, one process each. It runs twice: with first pages, where
+ * the peer is at its best (its cursors become an OR of comparisons, which PostgreSQL cannot use as a range of the
+ * index), and with pages at random depth. The peer checks no token; ours does.
  */
 import path from 'node:path'
-import type { Bench, Benchmark, Finding } from '../benchmark.ts'
-import { compare } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import type { LoadRequest } from '../world/measuring/load.ts'
-import { describeCpus, loadedSide, type LoadedServer } from '../world/measuring/loaded-side.ts'
-import { userKeyOf } from '../world/people.ts'
-import { openPopulation, pagePopulation } from '../world/population.ts'
-import { startProcess } from '../world/process.ts'
-import { pageRequest, pageSize, randomPages, type Wanted } from '../world/transaction-pages.ts'
+import type { Bench, Benchmark, Finding } from '../../benchmark.ts'
+import { compare } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { describeCpus, loadedSide, type LoadedServer, type LoadRequest } from '../../world/measuring/load.ts'
+import { userKeyOf } from '../../world/people.ts'
+import { openPopulation, pagePopulation } from '../../world/population.ts'
+import { startProcess } from '../../world/process.ts'
+import { pageRequest, pageSize, randomPages, type Wanted } from '../../world/transaction-pages.ts'
 
-const program = path.resolve(import.meta.dirname, '../programs/postgraphile.mjs')
+const program = path.resolve(import.meta.dirname, '../../programs/postgraphile.mjs')
 const requestsTotal = 2_000
 
 const query = `query Page($userKey: BigInt!, $after: Cursor) {

@@ -2,14 +2,14 @@
  * derive: stored raw records become transactions again, as after a change of the rules: read, grouped, priced, rendered
  * and compared with what is stored. A worker does it, asked by a refresh, which also reads the last hour of the ledger.
  */
-import type { Benchmark } from '../benchmark.ts'
-import { measure, median } from '../measure.ts'
-import { show } from '../report.ts'
-import { startInstallation } from '../world/installation.ts'
-import { ledgerUsers, openLedger } from '../world/ledger.ts'
-import { cpuSecondsOf } from '../world/process.ts'
+import type { Benchmark } from '../../benchmark.ts'
+import { measure, median } from '../../measure.ts'
+import { show } from '../../report.ts'
+import { startInstallation } from '../../world/installation.ts'
+import { ledgerUsers, openLedger } from '../../world/ledger.ts'
+import { cpuSecondsOf } from '../../world/process.ts'
 
-/** As a page of new records makes its groups due (ledger/records/raw-store.ts). */
+/** Makes all groups due, like a page of new records does (ledger/records/raw-store.ts). */
 export const makeAllDue = `
   insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
   select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records group by 1, 2, 3`

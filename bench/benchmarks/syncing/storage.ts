@@ -1,24 +1,24 @@
 /**
- * storage: what a trade takes on disk with its two raw records; how the rows of a page lie after a first read; what a run
- * that finds nothing new writes; and what upkeep costs when nothing is due. Everything but upkeep's connections was read
- * by the product itself.
+ * storage: what a trade takes on disk with its two raw records; how the rows of a page are laid out after a first read;
+ * what a run that finds nothing new writes; and what upkeep costs when nothing is due. Everything but upkeep's
+ * connections was read by the product itself.
  */
-import { recordStatements } from '../../apps/server/src/db/test-statements.ts'
-import type { Database } from '../../apps/server/src/db/index.ts'
-import { parseStored, type PayloadOf } from '../../apps/server/src/jobs/index.ts'
-import type { Bench, Benchmark, Finding } from '../benchmark.ts'
-import { measure, median, toComparison } from '../measure.ts'
-import { show } from '../report.ts'
-import { underLoad } from '../world/api.ts'
-import { openEngine } from '../world/engine.ts'
-import { openIdleConnections } from '../world/idle-connections.ts'
-import { startInstallation, type Installation } from '../world/installation.ts'
-import { openLedger } from '../world/ledger.ts'
-import { openPopulation, pagePopulation } from '../world/population.ts'
-import type { BenchDatabase } from '../world/postgres.ts'
-import type { Account } from '../world/sandbox.ts'
-import { findPageLayout, listSizes, subtractSizes } from '../world/measuring/sizes.ts'
-import { pageSize } from '../world/transaction-pages.ts'
+import { recordStatements } from '../../../apps/server/src/db/test-statements.ts'
+import type { Database } from '../../../apps/server/src/db/index.ts'
+import { parseStored, type PayloadOf } from '../../../apps/server/src/jobs/index.ts'
+import type { Bench, Benchmark, Finding } from '../../benchmark.ts'
+import { measure, median, toComparison } from '../../measure.ts'
+import { show } from '../../report.ts'
+import { underLoad } from '../../world/api.ts'
+import { openEngine } from '../../world/engine.ts'
+import { openIdleConnections } from '../../world/idle-connections.ts'
+import { startInstallation, type Installation } from '../../world/installation.ts'
+import { openLedger } from '../../world/ledger.ts'
+import { openPopulation, pagePopulation } from '../../world/population.ts'
+import type { BenchDatabase } from '../../world/postgres.ts'
+import type { Account } from '../../world/sandbox.ts'
+import { findPageLayout, listSizes, subtractSizes } from '../../world/measuring/sizes.ts'
+import { pageSize } from '../../world/transaction-pages.ts'
 
 export const storage: Benchmark = {
   name: 'storage',
@@ -84,7 +84,7 @@ async function measureBytes(
 
 /**
  * The queue of deriving has been worked off. How many free pages its indexes keep for the next account depends on when
- * autovacuum came by, so they say nothing about a trade.
+ * autovacuum ran, so they say nothing about a trade.
  */
 async function emptyQueue(db: Database): Promise<void> {
   const { waiting } = await db.row<{ waiting: number }>('select count(*)::int as waiting from due_groups')
@@ -96,7 +96,7 @@ function countTrades(db: Database): Promise<{ trades: number }> {
   return db.row<{ trades: number }>("select count(*)::int as trades from transactions where type = 'input_and_output'")
 }
 
-/** The populations of the other benchmarks must lie on disk as a real first read does, no better and no worse. */
+/** The populations of the other benchmarks must be laid out on disk like a real first read, no better and no worse. */
 async function compareLayouts(bench: Bench): Promise<Finding> {
   bench.say('looking at how rows lie')
   const rows = pageSize + 1
@@ -119,7 +119,7 @@ async function compareLayouts(bench: Bench): Promise<Finding> {
 
 const quarterMs = 15 * 60_000
 
-/** A quarter of an hour later, in this process and without a worker: the run and nothing else. */
+/** A quarter of an hour later, in this process and without a worker: only the run is measured. */
 async function measureIdleRuns(
   bench: Bench,
   database: BenchDatabase,

@@ -8,17 +8,17 @@ import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Database } from '../../apps/server/src/db/index.ts'
-import { newUserToken } from '../../apps/server/src/oauth/token-values.ts'
-import type { Benchmark, Finding } from '../benchmark.ts'
-import { compare, measureAll, toComparison, type Effort } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
-import { clientId, sha256, userIdOf, userKeyOf } from '../world/people.ts'
-import { openPopulation } from '../world/population.ts'
-import { describeCpu, describeCpus, type LoadedSide } from '../world/measuring/loaded-side.ts'
-import { cpuSecondsOf, startProcess } from '../world/process.ts'
+import type { Database } from '../../../apps/server/src/db/index.ts'
+import { newUserToken } from '../../../apps/server/src/oauth/token-values.ts'
+import type { Benchmark, Finding } from '../../benchmark.ts'
+import { compare, measureAll, toComparison, type Effort } from '../../measure.ts'
+import { startApi, underLoad } from '../../world/api.ts'
+import { clientId, sha256, userIdOf, userKeyOf } from '../../world/people.ts'
+import { openPopulation } from '../../world/population.ts'
+import { describeCpu, describeCpus, type LoadedSide } from '../../world/measuring/load.ts'
+import { cpuSecondsOf, startProcess } from '../../world/process.ts'
 
-const program = path.resolve(import.meta.dirname, '../programs/oidc-provider.mjs')
+const program = path.resolve(import.meta.dirname, '../../programs/oidc-provider.mjs')
 const secret = 'a secret that only the benchmark has'
 const redirectUri = 'https://bench.example/callback'
 const verifier = 'a-verifier-that-is-long-enough-for-rfc-7636-section-4-1'
@@ -38,7 +38,7 @@ export const token: Benchmark = {
   name: 'token',
   summary: 'code exchange and refresh, against node-oidc-provider on the same PostgreSQL',
   async run(bench) {
-    // Not the population of the other benchmarks: this one writes.
+    // This benchmark writes, so it has a population of its own.
     const { db, url } = await openPopulation(bench, { users, transactionsEach: 10, positionsEach: 0 })
     await db.execute(
       'insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3) on conflict do nothing',
@@ -109,7 +109,7 @@ async function compareRefresh(ours: Server, theirs: Server, count: number, effor
 
 type Work = (item: string, agent: http.Agent) => Promise<unknown>
 
-/** `measure` prepares, and runs what is measured: the work on each item, so many requests for each. */
+/** `measure` prepares the items and measures the work on them; each item takes this many requests. */
 function tokenSide(
   name: string,
   { pid }: Server,
@@ -125,7 +125,7 @@ function tokenSide(
   return { name, run: () => measure(run), describeCpu: () => describeCpu(name, cpus) }
 }
 
-/** How many items a second, `connections` at a time. */
+/** Measures items per second, with `connections` at a time. */
 async function timed(
   items: readonly string[],
   work: (item: string, agent: http.Agent) => Promise<unknown>,
@@ -170,7 +170,7 @@ async function post({ tokenUrl }: Server, agent: http.Agent, parameters: Record<
   return refreshToken
 }
 
-/** As the connect flow leaves them, spread evenly over the users. */
+/** Inserts codes like those that the connect flow issues, spread evenly over the users. */
 async function insertCodes(db: Database, count: number, sessionIds?: readonly string[]): Promise<string[]> {
   const owners = Array.from({ length: count }, (_, index) => 1 + (index % users))
   const codes = owners.map((user) => newUserToken(userKeyOf(user), randomBytes))
