@@ -1,4 +1,7 @@
-/** An integrator's application, by the reference alone: authorize, redeem, read. Plain fetch; nothing of ours. */
+/**
+ * An integrator's application, written from the reference alone: it authorizes, redeems and reads with plain fetch and
+ * none of our code.
+ */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { until } from './until.ts'
 
@@ -111,7 +114,10 @@ interface ConnectionState {
   status_cause: string | null
 }
 
-/** Waits until every connection of the user has left `syncing`, or has stopped with a cause that waiting does not mend. */
+/**
+ * Waits until every connection of the user has left `syncing`, or has stopped with a cause that waiting does not
+ * resolve.
+ */
 export function untilRead(url: string, token: string): Promise<ConnectionState[]> {
   const find = async (): Promise<ConnectionState[] | undefined> => {
     const { data } = await fetchJson<Page<ConnectionState>>(url, '/accounts/v2/providers', token)

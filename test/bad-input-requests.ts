@@ -5,7 +5,7 @@
 import { toRequest, type Operation } from './openapi-documents.ts'
 import { bodies, encodedTexts, headerLines, jsonValues, methods, pick, type Chance } from './bad-input-values.ts'
 
-/** Something that can be asked, as it would be asked rightly. */
+/** A request in its valid form. */
 export interface Target {
   method: string
   path: string
@@ -92,7 +92,7 @@ const parameterNames = [
   'x',
 ]
 
-/** What can be done to a request; each takes it as the one before left it. */
+/** The mutations of a request; each works on the result of the one before. */
 const spoils: readonly ((draft: Draft, chance: Chance) => void)[] = [
   (draft, chance) => void (draft.method = pick(chance, methods)),
   (draft, chance) =>
@@ -148,7 +148,7 @@ export function spoil(draft: Draft, chance: Chance): void {
 
 export interface Wire {
   bytes: Buffer
-  /** False when it says that more will come, or cannot be read as HTTP: its sender must end it, and may hear nothing. */
+  /** False when it announces more bytes or is not valid HTTP. Its sender must then end it, and may get no answer. */
   isWhole: boolean
 }
 

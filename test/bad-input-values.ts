@@ -1,6 +1,6 @@
-/** Values that programs stumble over, and a source of chance that can be repeated. */
+/** Values that often break programs, and a repeatable source of randomness. */
 
-/** Whole numbers below `below`; the same ones again for the same seed (mulberry32). */
+/** Returns whole numbers below `below`, the same ones for the same seed (mulberry32). */
 export type Chance = (below: number) => number
 
 export function createChance(seed: number): Chance {

@@ -10,7 +10,7 @@ import { badInputSettings, sendBadInput, type BadInputReport } from './bad-input
 import { fetchDocuments } from './openapi-documents.ts'
 import { startTestService } from './service.ts'
 
-it('whatever arrives at whichever call, the answer is deliberate', async (t) => {
+it('every malformed request gets a deliberate answer, on every call', async (t) => {
   const { url } = await startTestService(t, { settings: badInputSettings })
   const { operations } = await fetchDocuments(url)
   const { byStatus, faults } = await sendBadInput({

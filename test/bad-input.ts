@@ -16,7 +16,7 @@ export interface BadInputOptions {
   operations: readonly Operation[]
   requests: number
   seed: number
-  /** Fresh ones now and then: some requests succeed, and end what they were sent with. */
+  /** These are renewed now and then, because some requests succeed and end the bearer that they were sent with. */
   signIn: () => Promise<Bearers>
   onProgress?: (done: number) => Promise<void>
 }
@@ -88,7 +88,7 @@ function toLine(bytes: Buffer, max: number): string {
   return bytes.toString('latin1', 0, max).replaceAll(/[\r\n]+/g, ' ⏎ ')
 }
 
-/** What came back until the connection ended, or as much as tells; undefined when nothing came for too long. */
+/** What came back until the connection ended, or enough of it to judge; undefined when nothing came for too long. */
 function exchange(url: string, { bytes, isWhole }: Wire): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -100,13 +100,13 @@ function exchange(url: string, { bytes, isWhole }: Wire): Promise<Buffer | undef
     socket.setTimeout(patienceMs, () => end(undefined))
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
-      // A stream that goes on for minutes has answered.
+      // A stream that lasts for minutes counts as answered.
       const answer = Buffer.concat(chunks)
       if (isNdjson(parseResponse(answer))) end(answer)
     })
     socket.on('error', () => end(Buffer.concat(chunks)))
     socket.on('close', () => end(Buffer.concat(chunks)))
-    // To one that has ended its side Node's server gives no answer that takes longer.
+    // Node's server does not answer a client that has ended its side if the answer takes longer.
     if (isWhole) socket.write(bytes)
     else socket.end(bytes)
   })
@@ -125,7 +125,7 @@ function findFault(
   { path }: Target,
   { isWhole, bytes }: Wire,
 ): string | undefined {
-  // Half a request, then the end: the server cannot answer it.
+  // The request ends halfway, so the server cannot answer it.
   if (!isWhole && (answer.length === 0 || answer.equals(Buffer.from(continues)))) return undefined
   if (response === undefined) return answer.length === 0 ? 'no answer' : 'no HTTP response'
   const { status, headers } = response

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '..')
 
 function readTree(): SourceFile[] {
   return globSync('{packages,apps}/*/src/**/*.{ts,tsx}', { cwd: root })
-    .concat(globSync('{tools,test}/*.ts', { cwd: root }))
+    .concat(globSync(['tools/**/*.ts', 'test/*.ts'], { cwd: root }))
     .map((file) => ({ path: file.replaceAll(path.sep, '/'), text: readFileSync(path.join(root, file), 'utf8') }))
 }
 
@@ -67,10 +67,10 @@ describe('import boundaries', () => {
       "import { upsertRaw } from '../ledger/store.ts'",
       /only apps\/server\/src\/ledger\/index.ts/,
     ],
-    ['the api role reaches ccxt', 'apps/server/src/config.ts', "import ccxt from 'ccxt'", /the api role loads/],
+    ['the api role reaches ccxt', 'apps/server/src/config/config.ts', "import ccxt from 'ccxt'", /the api role loads/],
     [
       'the api role reaches the sandbox',
-      'apps/server/src/config.ts',
+      'apps/server/src/config/config.ts',
       "import { startSandbox } from '@assay/sandbox'",
       /the api role loads|may not import sandbox/,
     ],

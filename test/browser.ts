@@ -1,6 +1,13 @@
-/** A real Chromium that nothing hurries: what a page shows is waited for with the one patience that all tests share. */
+/** A real Chromium. All tests wait for what a page shows with the same timeout. */
+import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright-core'
 import { patienceMs } from './until.ts'
+
+/**
+ * Any of these will do, the first that is installed is used. Debian's headless shell is the same engine without the
+ * windows of the whole browser, and takes little more than half of its processor time.
+ */
+export const browserPrograms: readonly string[] = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
 /**
  * Each context opens a window of the whole browser. Its address bar loads two pages of Chromium's own in a further
@@ -42,7 +49,9 @@ const browserArguments = [
 ]
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: browserArguments, timeout: patienceMs })
+  const executablePath = browserPrograms.find((program) => existsSync(program))
+  if (executablePath === undefined) throw new Error(`No browser is installed: ${browserPrograms.join(' or ')}`)
+  return chromium.launch({ executablePath, args: browserArguments, timeout: patienceMs })
 }
 
 export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {

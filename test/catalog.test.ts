@@ -4,12 +4,14 @@ import { describe, it } from 'node:test'
 import { listCatalog } from '@assay/connectors/catalog'
 import type { Provider } from '../packages/connect/src/api/catalog.ts'
 import { searchProviders } from '../packages/connect/src/screens/choosing/search.ts'
+import { en } from '../packages/connect/src/texts/en.ts'
+import { findHint, findLabel } from '../packages/connect/src/texts/hints.ts'
 
 const catalog = listCatalog()
 const providers = structuredClone(catalog) as unknown as Provider[]
 
 describe('the whole catalogue', () => {
-  it('has ninety-five providers or more, each with all that a person needs to know', () => {
+  it('has at least ninety-five providers, each with everything that a user needs to know', () => {
     assert.ok(catalog.length >= 95, String(catalog.length))
     for (const { provider_id: id, name, website, known_limits, credential_fields, brand } of catalog) {
       assert.match(id, /^[a-z0-9_]+$/)
@@ -51,7 +53,7 @@ describe('the whole catalogue', () => {
     for (const name of ['MetaMask', 'Ledger', 'Trezor', 'Phantom', 'Rabby']) assert.ok(brands.includes(name), name)
   })
 
-  it('a key whose rights cannot be read is one that the person confirms', () => {
+  it('a key whose rights cannot be read needs the user’s confirmation', () => {
     const checks = new Map(catalog.map(({ provider_id, permission_check }) => [provider_id, permission_check]))
     assert.deepEqual(
       ['kraken', 'bybit', 'okx', 'bitfinex', 'kucoin', 'gate', 'mexc'].map((id) => checks.get(id)),
@@ -113,5 +115,37 @@ describe('the whole catalogue', () => {
       ['kraken'],
     )
     assert.equal(searchProviders(sandboxed, 'okx', undefined).rest[0]?.provider_id, 'okx')
+  })
+})
+
+describe('the hints under the fields', () => {
+  const hints = catalog.flatMap(({ name, credential_fields: fields }) => fields.map(({ hint }) => ({ name, hint })))
+
+  it('are found by their English text, and so exist in every language of the widget', () => {
+    const unknown = hints.filter(({ name, hint }) => findHint(hint, name) === undefined)
+    assert.deepEqual(unknown, [], 'add them to packages/connect/src/texts as hint.…, see docs/decisions/0028')
+  })
+
+  it('are all used: none is left over from a provider that changed its words', () => {
+    const used = new Set<string | undefined>(hints.map(({ name, hint }) => findHint(hint, name)))
+    assert.deepEqual(
+      Object.keys(en).filter((key) => key.startsWith('hint.') && !used.has(key)),
+      [],
+    )
+  })
+
+  it('and so do the labels of wallets, while exchanges keep their own words', () => {
+    const labels = catalog
+      .filter(({ connection_types: types }) => types.includes('wallet'))
+      // Of several fields the widget shows the first.
+      .map(({ credential_fields: [first] }) => first?.label ?? '')
+    assert.deepEqual([...new Set(labels.map(findLabel))].toSorted(), ['label.address', 'label.any_wallet'])
+    assert.equal(findLabel('API key'), undefined)
+  })
+
+  it('stay as they are when the widget does not know them', () => {
+    assert.equal(findHint('Printed on the back of your card.', 'Kraken'), undefined)
+    // A sentence about another provider is not the same sentence.
+    assert.equal(findHint('Create it at Bybit with read permission only.', 'OKX'), undefined)
   })
 })

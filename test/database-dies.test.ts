@@ -10,7 +10,7 @@ import { emptyDatabase, testDatabase, type TestAddress } from './postgres.ts'
 import { lastFirst, startTestService, type TestService, type TestServiceOptions } from './service.ts'
 import { until } from './until.ts'
 
-/** Fewer would mean that a death is not what ends a try. */
+/** Fewer would mean that something other than a death ends a try. */
 const deathsMin = 12
 const runningDeaths = 30
 
@@ -30,7 +30,7 @@ async function open(
   return { postgres, start, lines }
 }
 
-// graphile-worker tells of a database that dies while it stops twice: to its log, which is ours, and to the terminal.
+// graphile-worker reports a database that dies while it stops twice: in its log, which is ours, and on the terminal.
 before(() => void mock.method(console, 'trace', () => undefined))
 after(() => mock.restoreAll())
 
@@ -50,7 +50,7 @@ describe('PostgreSQL dies at each statement of a start', { concurrency: true }, 
     })
   }
 
-  it('the first start of all leaves a whole schema', async (test) => {
+  it('the very first start leaves a complete schema', async (test) => {
     const t = lastFirst(test)
     const { db, connection } = await emptyDatabase(t)
     const { postgres, start } = await open(t, connection, 'all')

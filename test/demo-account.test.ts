@@ -39,9 +39,9 @@ it('Kraken, Coinbase and a wallet: own transfers are matched by hash, and no ass
   assert.deepEqual(pairs.toSorted(), ['coinbase → kraken', 'kraken → bitcoin', 'kraken → bitcoin', 'kraken → bitcoin'])
   assert.ok(matched.every(({ counterpart }) => counterpart?.confidence === 1))
 
-  // At the prices of one day: those of today are others tomorrow.
+  // The test uses the prices of one day, because today's prices change tomorrow.
   const held = await walk<Held>(service.url, '/accounts/v2/assets?limit=100&as_of=2026-11-10T12:00:00Z', token)
-  // Shares are compared, no amount is made from them.
+  // Only shares are compared, so no amount is computed in floats.
   const worth = Map.groupBy(held, ({ asset_symbol }) => asset_symbol)
     .entries()
     .map(([symbol, rows]) => [symbol, rows.reduce((sum, row) => sum + Number(row.value_in_usd ?? 0), 0)] as const)

@@ -58,7 +58,7 @@ describe('the demo application', () => {
       { viewport: { width: 1280, height: 900 } },
     ))
 
-  it('lets a visitor look at the sample accounts, on a phone and in the dark', () =>
+  it('shows a visitor the sample accounts, on a phone and in dark mode', () =>
     visit(
       async (page, { demo }) => {
         await page.goto(demo.url)
@@ -78,14 +78,14 @@ describe('the demo application', () => {
       { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
     ))
 
-  it('while history is read there is a skeleton in each place, and then the data without a click', () =>
+  it('while history is read each place shows a skeleton, and then the data without a click', () =>
     visit(async (page, here) => {
       await holdReading(here, async () => {
         await connectAs(page, 'reading', 'default')
         await page.locator('#transactions').getByText('Reading your history').waitFor()
         await page.getByText('reading your history ·').waitFor()
         await seeAccessible(page, 'reading')
-        // An answer that got lost does not end the looking.
+        // A lost answer does not end the polling.
         const lost = page.waitForEvent('requestfailed')
         await page.route(`${here.demo.url}/`, (route) => route.abort(), { times: 1 })
         await lost
@@ -112,7 +112,7 @@ describe('the demo application', () => {
       await page.getByText('No account is connected.').waitFor()
     }))
 
-  it('in the middle of a long history it counts the entries that were read, and shows no share of an unknown total', () =>
+  it('during a long history it counts the entries read so far, and shows no share of an unknown total', () =>
     visit(async (page, { service }) => {
       await connectAs(page, 'long', 'empty')
       await page.getByText('up to date · 0 transactions').waitFor()

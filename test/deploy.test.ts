@@ -1,6 +1,6 @@
 /**
  * The files of deploy/, checked against the program: they name paths, settings and metrics that exist. Building and
- * starting the image needs root and minutes, so `deploy/try-image.sh` does that by hand.
+ * starting the image needs root and minutes, so `deploy/try-image.sh` and `deploy/try-compose.sh` do that by hand.
  */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -9,8 +9,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { parseConfig, readEnvironment } from '../apps/server/src/config.ts'
-import { settings } from '../apps/server/src/settings.ts'
+import { parseConfig, readEnvironment } from '../apps/server/src/config/config.ts'
+import { settings } from '../apps/server/src/config/settings.ts'
 import { createFleetMetrics, createMetrics, type FleetFigures } from '../apps/server/src/telemetry/index.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
@@ -29,11 +29,12 @@ interface ComposeService {
   security_opt?: string[]
   mem_limit?: string
   pids_limit?: number
+  healthcheck?: { test: string[] }
 }
 
 interface Compose {
   services: Record<string, ComposeService>
-  networks: Record<string, { internal?: boolean }>
+  networks: Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } }>
   secrets: Record<string, { file: string }>
 }
 
@@ -45,6 +46,7 @@ function getService({ services }: Compose, name: string): Required<ComposeServic
   return {
     ...{ environment: {}, secrets: [], networks: [], ports: [], read_only: false, command: [] },
     ...{ image: '', cap_drop: [], cap_add: [], security_opt: [], mem_limit: '', pids_limit: 0 },
+    healthcheck: { test: [] },
     ...service,
   }
 }
@@ -55,7 +57,7 @@ describe('deploy/Dockerfile', () => {
     .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
     .map((line) => line.split(/\s+/).slice(1))
 
-  it('copies what exists, and what the ignore file lets through', () => {
+  it('copies only paths that exist and that the ignore file lets through', () => {
     const allowed = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -74,7 +76,7 @@ describe('deploy/Dockerfile', () => {
     )
   })
 
-  it('brings nothing of the sandbox, the demo and the SDK but manifests, which npm compares with the lockfile', () => {
+  it('contains only the manifests of the sandbox, the demo and the SDK, which npm compares with the lockfile', () => {
     const others = copied.flat().filter((one) => /sandbox|demo|sdk/.test(one) && !one.endsWith('/'))
     assert.deepEqual(
       others.filter((one) => !one.endsWith('/package.json')),
@@ -82,6 +84,25 @@ describe('deploy/Dockerfile', () => {
     )
     const final = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')))
     assert.doesNotMatch(final.join('\n'), /sandbox|demo|sdk/)
+  })
+
+  it('leaves out no file that the program imports', () => {
+    const isLeftOut = (file: string): boolean => /(?:^|\/)test-[^/]*\.ts$|\.test\.ts$/.test(file)
+    assert.match(
+      read('deploy/Dockerfile.dockerignore'),
+      /^\*\*\/\*\.test\.ts$\n^\*\*\/\*\.pg\.test\.ts$\n^\*\*\/test-\*\.ts$/m,
+    )
+    const files = globSync('{apps/{cli,server},packages/{connectors,contract,core}}/src/**/*.ts', { cwd: root })
+    const program = files.filter((file) => !isLeftOut(file))
+    assert.ok(program.length > 300)
+    const missing = program.flatMap((file) =>
+      // A type is erased, so its file may be missing.
+      [...read(file).matchAll(/^(?:import|export) (?!type\b)[^'";]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm)]
+        .map(([, still, awaited]) => path.join(path.dirname(file), still ?? awaited ?? ''))
+        .filter(isLeftOut)
+        .map((target) => `${file} imports ${target}`),
+    )
+    assert.deepEqual(missing, [])
   })
 
   it('has the manifest of every workspace, without which npm ci refuses the lockfile', () => {
@@ -125,7 +146,7 @@ describe('deploy/compose.yaml', () => {
   const api = getService(compose, 'api')
   const worker = getService(compose, 'worker')
 
-  it('publishes the proxy alone, gives the API no way out and the worker no way in', () => {
+  it('publishes only the proxy, gives the API no outgoing and the worker no incoming network', () => {
     const published = Object.keys(compose.services).filter((name) => getService(compose, name).ports.length > 0)
     assert.deepEqual(published, ['proxy'])
     const isInternal = (name: string): boolean => compose.networks[name]?.internal === true
@@ -138,7 +159,20 @@ describe('deploy/compose.yaml', () => {
     assert.deepEqual(shared, [])
   })
 
-  it('gives the keys that open credentials to the worker alone (decision 0019)', () => {
+  it('trusts the network of the proxy, even in the container where the doctor runs', () => {
+    const { ipam } = compose.networks['edge'] ?? {}
+    const subnets = ipam?.config.map(({ subnet }) => subnet)
+    for (const { environment } of [api, worker]) assert.deepEqual([environment['ASSAY_TRUSTED_PROXIES']], subnets)
+    const inside = Object.keys(compose.services).filter((name) => getService(compose, name).networks.includes('edge'))
+    assert.deepEqual(inside, ['proxy', 'api'])
+  })
+
+  it('asks PostgreSQL over TCP, which the server that prepares the first start does not listen on', () => {
+    const { healthcheck } = getService(compose, 'postgres')
+    assert.deepEqual(healthcheck.test.slice(0, 4), ['CMD', 'pg_isready', '--host', '127.0.0.1'])
+  })
+
+  it('gives the keys that open credentials only to the worker (decision 0019)', () => {
     const holders = Object.keys(compose.services).filter((name) =>
       getService(compose, name).secrets.includes('sealing_private_keys'),
     )
@@ -146,7 +180,7 @@ describe('deploy/compose.yaml', () => {
     assert.equal('ASSAY_SEALING_PRIVATE_KEYS_FILE' in api.environment, false)
   })
 
-  it('has secrets in files alone, mounts each that a setting names, and makes all of them', () => {
+  it('has secrets only in files, mounts each one that a setting names, and creates all of them', () => {
     for (const { environment, secrets } of [api, worker]) {
       const files = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'))
       assert.deepEqual(files.map((file) => path.basename(file)).toSorted(), secrets.toSorted())
@@ -172,7 +206,7 @@ describe('deploy/compose.yaml', () => {
     })
   })
 
-  it('names images of others by version and digest, so that a tag that is moved changes nothing', () => {
+  it('names third-party images by version and digest, so that a moved tag changes nothing', () => {
     const others = Object.values(compose.services).map(({ image = '' }) => image)
     const [, node = ''] = /^ARG NODE_IMAGE=(.+)$/m.exec(read('deploy/Dockerfile')) ?? []
     const pinned = /^[\w/]+:v?\d+\.\d+(?:\.\d+)?(?:-[\w-]+)?@sha256:[0-9a-f]{64}$/
@@ -251,7 +285,7 @@ describe('metrics that are named in deploy/', () => {
   }
 
   for (const file of ['deploy/alerts.yaml', 'deploy/alerts.test.yaml', 'deploy/dashboard.json']) {
-    it(`${file} names none that does not exist`, async () => {
+    it(`${file} names only metrics that exist`, async () => {
       const known = await listNames()
       const named = [...read(file).matchAll(/\bassay_\w+/g)].map(([name]) => name)
       assert.ok(named.length > 5)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
+import { usage } from '../apps/cli/src/usage.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
@@ -17,6 +18,34 @@ describe('docs/storage.md', () => {
     assert.ok(made.length > 20, 'the schema was not found')
     assert.deepEqual(explained.toSorted(), made.toSorted())
   })
+})
+
+describe('docs/guides/register.md', () => {
+  const text = read('docs/guides/register.md')
+
+  it('names every option of `assay client`, and no other', () => {
+    // `--[no-]strict` in the usage is `--strict`; the guide says once how a rule is taken back.
+    const optionsIn = (words: string): string[] =>
+      [...new Set(words.match(/(?<![\w-])--(?:\[no-\])?[a-z0-9][a-z0-9-]*/g) ?? [])]
+        .map((option) => option.replace('[no-]', ''))
+        .filter((option) => !option.startsWith('--no-'))
+    const known = new Set(optionsIn(usage.client))
+    const explained = new Set(optionsIn(text.replaceAll(/^.*npm start.*$/gm, '')))
+    assert.ok(known.size > 10, 'the usage was not understood')
+    // The guide also says once that every command has help.
+    assert.deepEqual([...explained].toSorted(), [...known, '--help'].toSorted())
+  })
+
+  for (const command of ['client', 'webhook'] as const) {
+    it(`names every command of \`assay ${command}\``, () => {
+      const actions = [...usage[command].matchAll(/^ +assay \w+ ([a-z-]+)/gm)].map(([, action = '']) => action)
+      assert.ok(actions.length > 4, 'the usage was not understood')
+      assert.deepEqual(
+        actions.filter((action) => !new RegExp(`\\b${command} ${action}\\b`).test(text)),
+        [],
+      )
+    })
+  }
 })
 
 describe('links in the documents', () => {

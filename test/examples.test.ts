@@ -131,7 +131,8 @@ describe('examples/application', () => {
       "select id from connections where provider_id = 'kraken' and status <> 'removed'",
     )
     await fetch(`${service.url}/sandbox/connections/${id}/keys`, { method: 'DELETE' })
-    await button(page, 'Read again now').click()
+    // The form answers with a new page, and Chromium refuses to reload a page that is just being replaced.
+    await Promise.all([page.waitForEvent('load'), button(page, 'Read again now').click()])
     await lookUntil(page, 'li[data-status=needs_reauth]')
     await lookUntil(page, 'p:has-text("connection.changed: needs_reauth")')
     await ready(page)

@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { measureExports } from './campaigns/export.ts'
 import { startTestService } from './service.ts'
 
-it('an export of ten times the rows to a slow reader has all of them, and needs no more memory', async (t) => {
+it('an export of ten times the rows to a slow reader has all of them and needs no more memory', async (t) => {
   const service = await startTestService(t, { role: 'api' })
   const [small, large] = await measureExports(service, [1_500, 15_000])
   assert.ok(small && large)

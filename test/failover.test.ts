@@ -22,11 +22,11 @@ after(async () => {
   for (const end of ends) await end()
 })
 
-// graphile-worker tells of a database that dies while it works twice: to its log, which is ours, and to the terminal.
+// graphile-worker reports a database that dies while it works twice: in its log, which is ours, and on the terminal.
 before(() => void mock.method(console, 'trace', () => undefined))
 after(() => mock.restoreAll())
 
-it('a pool takes no standby, says which hosts it asked, and tells a wrong password as it is', async (test) => {
+it('a pool accepts no standby, names the hosts that it tried, and reports a wrong password as such', async (test) => {
   const t = lastFirst(test)
   const open = (url: string): Database => {
     const options = { pooler: 'none', poolSizeMax: 2, log: silentLog } as const
@@ -46,7 +46,7 @@ it('a pool takes no standby, says which hosts it asked, and tells a wrong passwo
   await assert.rejects(open(pair.url.replace(/:[^:@]+@/, ':wrong@')).rows(look), { code: '28P01' })
 })
 
-it('the doctor tells what each host is', async (t) => {
+it('the doctor reports the role of each host', async (t) => {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-doctor-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const doctor = async (url: string): Promise<unknown[]> => {

@@ -244,7 +244,7 @@ describe('a provider that misbehaves', () => {
     assert.deepEqual(held, heldBySymbol(await stateOf(reader)))
   })
 
-  it('that takes back the key half-way keeps what was read, and names what was not', async () => {
+  it('that revokes the key halfway keeps the data read so far, and names what is missing', async () => {
     const reader = await connect('revoked', { faults: [{ kind: 'revoked', endpoint: 'Ledgers', after: 4 }] })
     const { status_cause } = await untilStatus(reader, 'needs_reauth')
     assert.equal(status_cause, 'invalid_credentials')
@@ -272,12 +272,12 @@ describe('a provider that misbehaves', () => {
     assert.ok(entries > 0)
   })
 
-  it('whose key has run out says so, when it had said until when the key is valid', async () => {
+  it('whose key has expired is reported as such, when the provider had named the expiry', async () => {
     const reader = await connect('expired', { scenario: 'empty' })
     await untilStatus(reader, 'active')
     await control(`accounts/${reader.accountId}/key`, { valid_until: new Date(Date.now() + 600_000).toISOString() })
     await runAgain(reader)
-    // Ten minutes later, as far as this key is concerned.
+    // For this key, ten minutes have passed.
     await control(`accounts/${reader.accountId}/key`, { expired: true })
     const later = "update connections set key_expires_at = key_expires_at - interval '10 minutes' where id = $1"
     assert.equal(await service.db.execute(later, [reader.connectionId]), 1)
@@ -295,7 +295,11 @@ describe('a provider that misbehaves', () => {
       'select last_synced_at::text as seen from connections where id = $1',
       [connectionId],
     )
-    await service.db.execute('update connections set rights_checked_at = null where id = $1', [connectionId])
+    // A user who comes back has later runs planned sooner. This one is due already, so that it is not planned again.
+    await service.db.execute(
+      'update connections set rights_checked_at = null, next_sync_at = clock_timestamp() where id = $1',
+      [connectionId],
+    )
     await service.db.execute(
       `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
        from graphile_worker.jobs where key = $1`,

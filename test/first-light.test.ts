@@ -179,7 +179,7 @@ describe('a Kraken account, end to end', () => {
     )
   })
 
-  it('hides what a session connected until its code is redeemed', async () => {
+  it('hides the connections of a session until its code is redeemed', async () => {
     const { token } = await connect(service.url, 'careful', [])
     const authorization = await authorize(service.url, 'careful', [{ provider_id: 'kraken', scenario: 'empty' }])
     assert.equal(authorization.connections[0]?.added, true)

@@ -1,6 +1,6 @@
 /**
- * The memory of real processes, as an attacker sees it who has taken one over. A heap snapshot and the environment of
- * `assay serve --role api` hold no key that opens a credential; those of a worker do, so the search would find it.
+ * The memory of real processes, as an attacker who controls one sees it. A heap snapshot and the environment of `assay
+ * serve --role api` hold no key that opens a credential; those of a worker do, so the search would find it.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { readEnvironment } from '../apps/server/src/config.ts'
+import { readEnvironment } from '../apps/server/src/config/config.ts'
 import { toPublicBytes } from '../apps/server/src/keys.ts'
 import { testKeys, testKeyTexts } from '../apps/server/src/test-keys.ts'
 import { testDatabase, toDatabaseUrl } from './postgres.ts'

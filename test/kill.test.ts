@@ -21,7 +21,7 @@ describe('kill -9', async () => {
     assert.equal(kills.at(-1)?.phase, 'idle')
   })
 
-  it('of an engine that commits the bookmark before its rows is found out: rows are lost', async (test) => {
+  it('of an engine that commits the bookmark before its rows is detected, because rows are lost', async (test) => {
     const { failures } = await campaign.run({
       kills: 2,
       seed,

@@ -12,6 +12,6 @@ const same: {
   handle: Same<sdk.ConnectHandle, loader.ConnectHandle>
 } = { request: true, event: true, handle: true }
 
-it('the SDK says of the widget’s loader what the loader says of itself', () => {
+it('the SDK’s types of the widget’s loader match the loader’s own', () => {
   assert.deepEqual(new Set(Object.values(same)), new Set([true]))
 })

@@ -1,7 +1,8 @@
 /**
- * A PostgreSQL that dies at every moment, one after the other. It is a proxy on a Unix socket: its first life ends at the
- * first thing that a client sends, its second life at the second, and so on. So a client that starts from the beginning
- * each time meets a death at each of its statements, however many there are, and no moment is left to chance.
+ * A PostgreSQL that dies at every possible moment, one after another. It is a proxy on a Unix socket: its first life
+ * ends at the first thing that a client sends, its second life at the second, and so on. So a client that starts from
+ * the beginning each time meets a death at each of its statements, however many there are, and no moment is left to
+ * chance.
  *
  * A death ends all connections, and the next one is refused. Odd lives end without a word and before the statement is
  * run, as a lost machine does. Even lives end after it was run, with the last words of PostgreSQL in place of the result,
@@ -20,10 +21,10 @@ import { toDatabaseUrl, type TestAddress } from './postgres.ts'
 export interface MortalPostgres {
   /** For DATABASE_URL. */
   url: string
-  /** It lives until then. */
+  /** It lives until this is called. */
   beginDying(): void
   deaths(): number
-  /** From now on it lives. */
+  /** From then on it stays alive. */
   settle(): void
   /** It dies once more and does not come back. */
   vanish(): void

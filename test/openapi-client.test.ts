@@ -1,6 +1,6 @@
 /**
- * What an integrator gets who never sees the SDK: types generated from the served documents (openapi-typescript), a
- * client over them (openapi-fetch), checked by the compiler at its strictest in a separate folder, and run.
+ * What an integrator without the SDK gets: types generated from the served documents (openapi-typescript), a client
+ * over them (openapi-fetch), checked by the compiler at its strictest in a separate folder, and run.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -27,7 +27,7 @@ const [baseUrl = '', token = ''] = process.argv.slice(2)
 const options = {
   baseUrl,
   headers: { Authorization: 'Bearer ' + token },
-  // As the documents say of lists in a query: style form, explode false.
+  // The documents declare lists in a query this way: style form, explode false.
   querySerializer: { array: { style: 'form', explode: false } },
 } as const
 const v2 = createClient<paths>(options)
@@ -110,7 +110,7 @@ describe('a client generated from the documents', async () => {
     return (await done.catch((error: { stdout: string }) => error)).stdout
   }
 
-  it('type-checks and works: providers, assets, pages by what next says, a refusal', async () => {
+  it('type-checks and works: providers, assets, pages that follow next, and a refusal', async () => {
     assert.equal(await compile(program), '')
     const { stdout } = await run(process.execPath, ['out/app.js', api.url, ann.access_token], { cwd: folder })
     const { ids, ...found } = JSON.parse(stdout) as { ids: string[] }

@@ -42,7 +42,7 @@ describe('the examples of the OpenAPI documents', async () => {
     return operation
   }
 
-  /** Sends the example of a call and holds the answer against the document. */
+  /** Sends the example of a call and compares the answer with the document. */
   const send = async (
     id: string,
     token?: string,
@@ -94,7 +94,7 @@ describe('the examples of the OpenAPI documents', async () => {
   const [connectionId = ''] = ann.connectionIds
   const ofAnn = { [standIn.connection]: connectionId, [standIn.user]: ann.user_id }
 
-  it('v2: a user reads', async () => {
+  it('v2: the calls with which a user reads work', async () => {
     const token = ann.access_token
     await send('listCatalog')
     await send('listProviders', token)
@@ -110,7 +110,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('makeClaim', token)
   })
 
-  it('v2: a user connects, refreshes and removes', async () => {
+  it('v2: the calls with which a user connects, refreshes and removes work', async () => {
     const { token, facts } = await newcomer('bob')
     await send('addProvider', token, await freshKey())
     await send('refreshAssets', token, facts)
@@ -119,7 +119,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('removeProvider', token, facts)
   })
 
-  it('v1: the same, in its own shape', async () => {
+  it('v1: the same calls work, in v1’s own format', async () => {
     for (const id of ['listProvidersV1', 'listAssetsV1', 'listTransactionsV1']) await send(id, ann.access_token)
     const { token, facts } = await newcomer('cleo')
     await send('addProviderV1', token, await freshKey())
@@ -137,7 +137,7 @@ describe('the examples of the OpenAPI documents', async () => {
     assert.deepEqual(await ask('forwardProviderAnswer'), { redirect_to: null })
   })
 
-  it('enterprise: a tenant reads what its users allow, and ends a consent', async () => {
+  it('enterprise: a tenant can read what its users granted, and end a consent', async () => {
     const token = await api.enterpriseToken()
     for (const id of [
       'listEnterpriseTransactions',
@@ -157,7 +157,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('endUser', token, (await newcomer('dan')).facts)
   })
 
-  it('connect: one run of the flow, left and taken up again', async () => {
+  it('connect: the flow can be left and resumed', async () => {
     type Session = { session_secret: string; session: { session_id: string } }
     const signIn = async (): Promise<Session> => {
       const begun = await ask<Session>('createSession')
@@ -185,13 +185,13 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('declineSession', keySession)
   })
 
-  it('manage: a user looks, takes back and goes', async () => {
+  it('manage: a user can view, revoke and delete', async () => {
     const { session_secret: secret } = await ask<{ session_secret: string }>('createManageSession')
     await api.moveClock(60)
     await send('requestManageCode', secret)
     const code = await mailedCode('getManageSandboxHelp', secret)
     await send('enterManageCode', secret, { [standIn.mailedCode]: code })
-    // The person of the flow above.
+    // This is the person of the flow above.
     type Me = { connections: { connection_id: string }[]; grants: { grant_id: string }[] }
     const { connections, grants } = await ask<Me>('getMe', secret)
     await send('removeMyConnection', secret, { [standIn.connection]: connections[0]?.connection_id ?? '' })
@@ -201,14 +201,14 @@ describe('the examples of the OpenAPI documents', async () => {
 
   it('are all of them', () => assert.deepEqual([...left], []))
 
-  it('of the table: its header row is the one of the document', async () => {
+  it('of the export table have the documented header row', async () => {
     const { headers, text } = await api.call('GET', '/accounts/v2/transactions/export?format=csv', ann.access_token)
     const content = find('exportTransactions').responses['200']?.['content'] as { 'text/csv': { example: string } }
     assert.match(headers.get('content-type') ?? '', /^text\/csv/)
     assert.equal(text.split('\r\n')[0], content['text/csv'].example.split('\r\n')[0])
   })
 
-  it('of refusals are what the service says', async () => {
+  it('of refusals match what the service returns', async () => {
     const said = async (...call: Parameters<typeof api.call>): Promise<unknown> => ({
       ...(await api.call<object>(...call)).body,
       request_id: 'req_01jq8n7x2zf4tb9v6h3m5kcdwe',

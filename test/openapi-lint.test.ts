@@ -31,7 +31,7 @@ interface Report {
   problems: { ruleId: string; message: string; location: { pointer?: string }[] }[]
 }
 
-it('Redocly finds nothing to complain about in any of the documents', async (t) => {
+it('Redocly reports no problem in any of the documents', async (t) => {
   const { url } = await startTestServer(t)
   const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-lint-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
@@ -43,7 +43,7 @@ it('Redocly finds nothing to complain about in any of the documents', async (t) 
   const lint = async (name: string): Promise<string[]> => {
     const words = ['lint', name, '--config', 'redocly.yaml', '--format', 'json']
     const asked = run(process.execPath, [linter, ...words], { cwd: folder, env: environment, maxBuffer: 2 ** 24 })
-    // It exits with 1 when it has found something, which the report tells better.
+    // It exits with 1 when it has found a problem, and the report describes it better.
     const { stdout } = await asked.catch((error: { stdout: string }) => error)
     const { problems } = JSON.parse(stdout) as Report
     return problems.map(({ ruleId, message, location }) => `${name}: ${ruleId}: ${message} ${location[0]?.pointer}`)

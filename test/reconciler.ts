@@ -1,5 +1,5 @@
 /**
- * What should the API serve, reckoned from what the simulated Kraken holds? Written from Kraken's own description of its
+ * Computes what the API should serve from what the simulated Kraken holds. Written from Kraken's own description of its
  * codes and shares nothing with the connector: BigInt arithmetic, its own reading of codes, no grouping at all.
  */
 
@@ -25,6 +25,14 @@ export function toUnits(text: string): bigint {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   if (fraction.length > scale || !/^-?\d+(\.\d+)?$/.test(text)) throw new RangeError(`not a plain decimal: ${text}`)
   return BigInt(`${sign}${whole}${fraction.padEnd(scale, '0')}`)
+}
+
+/** A whole number of an asset's smallest units as a decimal text. */
+export function toDecimalText(units: string, decimals: number): string {
+  const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(units) ?? []
+  if (digits === '') throw new RangeError(`not a whole number: ${units}`)
+  const padded = digits.padStart(decimals + 1, '0')
+  return decimals === 0 ? `${sign}${digits}` : `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`
 }
 
 /** Kraken's classic codes have a leading X or Z and four letters; XBT and XDG are its own names for BTC and DOGE. */

@@ -21,9 +21,21 @@ describe('/docs in sandbox mode', () => {
     await page.goto(`${url}/docs`)
 
     await page.getByLabel('Find a call').fill('accounts/v2/providers catalog')
+    const nothing = page.getByText('No call has these words.')
+    assert.equal(await nothing.isVisible(), false)
     const links = page.locator('.contents li:visible')
     assert.equal(await links.count(), 1)
+    // A phone shows only the parts of the document until the user searches for calls.
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.equal(await links.count(), 1)
+    await page.setViewportSize({ width: 1280, height: 800 })
     await links.getByRole('link').click()
+    await page.getByLabel('Find a call').fill('no such words')
+    await nothing.waitFor()
+
+    const hiddenLines = `(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(
+      document.querySelector('#makeClaim textarea'))`
+    assert.equal(await page.evaluate<number>(hiddenLines), 0)
 
     await button(page, 'Get a sandbox token').click()
     await page.getByText('Token ready').waitFor()
@@ -46,7 +58,7 @@ describe('/docs in sandbox mode', () => {
       await form.getByRole('button').click()
       await form.locator('output', { hasText: expected }).waitFor()
     }
-    // That code was presented twice, so its tokens have ended; without a token the forms begin anew.
+    // That code was presented twice, so its tokens have ended; without a token the forms start over.
     for (const form of ['Refresh', 'Introspect', 'Revoke']) {
       await page.locator(`form[aria-label="${form}"] input:is([name=token], [name=refresh_token])`).fill('')
     }

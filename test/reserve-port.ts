@@ -1,9 +1,9 @@
 /**
- * A port that a test may name before anything listens on it, and still after what listened was killed.
+ * A port that a test may name before anything listens on it, and even after its listener was killed.
  *
- * A port that the system chose and that was closed again goes to the next who asks: another test, or any outgoing
- * connection. This one lies below the range from which the system chooses. Among tests, the UDP port of the same number is
- * the lock: it is held until the test ends, and a killed process leaves no lock behind.
+ * A port that the system chose and that was closed again goes to the next caller: another test, or any outgoing
+ * connection. This one lies below the range from which the system chooses. Among tests, the UDP port of the same number
+ * is the lock: it is held until the test ends, and a killed process leaves no lock behind.
  */
 import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
@@ -30,7 +30,7 @@ export async function reservePort(t: Pick<TestContext, 'after'>): Promise<number
   throw new Error(`none of ${triesMax} ports was free`)
 }
 
-/** The first port that the system gives to who asks for any. */
+/** The first port that the system gives to a caller who asks for any. */
 function findSystemsOwn(): number {
   const linuxDefault = 32_768
   try {

@@ -19,7 +19,7 @@ async function post(url: string, body: object): Promise<Record<string, unknown>>
 const advance = (service: TestService, byMs: number): Promise<unknown> =>
   post(`${service.url}/sandbox/clock`, { advance_ms: byMs })
 
-/** Only at the exchange: prices are requested whether or not a user allows anything. */
+/** Counts only calls to the exchange, because prices are requested whether or not a user has a grant. */
 async function countCalls(service: TestService): Promise<number> {
   const response = await fetch(`${service.sandbox.controlUrl}/control/log`)
   const { requests } = (await response.json()) as { requests: { provider_id: string; count: number }[] }
@@ -100,7 +100,7 @@ describe('rights that change', () => {
     await until('the end of the connection', async () => ((await rows()).length === 0 ? true : undefined))
   })
 
-  it('a new grant makes overdue connections be read again', async (t) => {
+  it('a new grant causes overdue connections to be read again', async (t) => {
     const service = await startTestService(t)
     const authorization = await authorize(service.url, 'back', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId } = await redeem(service.url, authorization)

@@ -81,7 +81,7 @@ describe('the snippets of the guides', async () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('type-check, those of the SDK’s README, of integrate.md, of copy.md and of the API reference', async () => {
+  it('in the SDK’s README, integrate.md, copy.md and the API reference type-check', async () => {
     const guide = await readSnippets('docs/guides/integrate.md', 'ts')
     const readme = await readSnippets('packages/sdk/README.md', 'ts')
     const copy = await readSnippets('docs/guides/copy.md', 'ts')
@@ -103,7 +103,7 @@ declare const tenant: EnterpriseClient`
 
   const environment = { BASE_URL: api.url, AUTH_URL: api.url, WIDGET_URL: `${api.url}/connect` }
 
-  it('of integrate.md run: connect, redeem, read, a refusal, all users', async () => {
+  it('of integrate.md run: they connect, redeem, read, meet a refusal and read all users', async () => {
     const { stdout } = await run(process.execPath, ['out/guide.js'], { cwd: folder, env: environment })
     assert.match(stdout, /^not_found There is no such transaction\. req_\w+$/m)
     assert.match(stdout, /^\d+ users$/m)
@@ -129,7 +129,7 @@ declare const tenant: EnterpriseClient`
     return (await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { cwd: root, env })).stdout
   }
 
-  it('of copy.md run: the copy has what the list shows', async () => {
+  it('of copy.md run, and the copy equals the list', async () => {
     const reader = await userOf('reader', 'default')
     const { stdout } = await run(process.execPath, ['out/copy.js'], { cwd: folder, env: { ...environment, ...reader } })
     assert.match(stdout, /^564 transactions in the copy\n\d+ transactions of all users and a cursor$/m)
@@ -139,7 +139,7 @@ declare const tenant: EnterpriseClient`
     }
   })
 
-  it('of sandbox.md for the shell run, and answer', async () => {
+  it('of sandbox.md for the shell run, and get answers', async () => {
     const printed = await runShell(
       await readSnippets('docs/guides/sandbox.md', 'bash'),
       await userOf('tester', 'empty'),
@@ -147,7 +147,7 @@ declare const tenant: EnterpriseClient`
     assert.match(printed, /"api_key":"[^"]{56}"[^]*"offset_ms":60000/)
   })
 
-  it('of quickstart.md make an application that connects, shows holdings and hears of changes', async (test) => {
+  it('of quickstart.md make an application that connects, shows holdings and is notified of changes', async (test) => {
     const t = lastFirst(test)
     const ownUrl = `http://127.0.0.1:${await reservePort(t)}`
     const home = path.join(folder, 'my-application')

@@ -1,6 +1,7 @@
 /**
- * The promise of a walk, at its full length: every confirmed transaction that was there when it began comes exactly once,
- * while others are being added before, behind and at the very place where the walk is. A thousand pages by the SDK.
+ * What a walk guarantees, at its full length: every confirmed transaction that was there when it began comes exactly
+ * once, while others are being added before, behind and at the very place where the walk is. A thousand pages by the
+ * SDK.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -21,7 +22,7 @@ describe('a walk of the SDK over 100,000 transactions', async () => {
   const copiesOf = (prefix: string): Copies => ({ userId: ann.user_id, connectionId, prefix })
   await fillCopies(db, copiesOf('first '), rows)
 
-  it('sees each that was there exactly once, in order, while 20,000 are added', async () => {
+  it('returns each existing transaction exactly once, in order, while 20,000 are added', async () => {
     const { access_token: accessToken, scope, user_id: userId, grant_id: grantId } = big
     const tokens = { accessToken, scope, userId, grantId, expiresAtMs: Date.now() + 900_000 }
     const client = createClient({ baseUrl: api.url, clientId: demo.clientId, tokens })
@@ -33,7 +34,7 @@ describe('a walk of the SDK over 100,000 transactions', async () => {
       assert.ok(timestamp <= last, 'newest first')
       last = timestamp
       if (count % 1_000 !== 0 || added >= 20_000) continue
-      // Spread over the whole history: some are passed already, some still lie ahead, some share the walk's millisecond.
+      // They are spread over the whole history: some lie behind the walk, some ahead, and some share its millisecond.
       await addCopies(db, copiesOf(`added ${added} `), [1 + (added % 499), rows, rows / addedAtATime])
       added += addedAtATime
     }

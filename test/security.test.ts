@@ -1,4 +1,4 @@
-/** SECURITY.md says which test shows that an attacker is stopped: each of them exists, under that title. */
+/** SECURITY.md names the test that shows how each attacker is stopped. Each of these tests exists, under that title. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'

@@ -15,9 +15,9 @@ import { until } from './until.ts'
 export interface Pair {
   /** Addresses of the first primary and of the standby. */
   addresses: readonly [TestAddress, TestAddress]
-  /** For DATABASE_URL. The standby is named first, so a client that takes the first host is wrong. */
+  /** For DATABASE_URL. The standby is named first, so a client that simply uses the first host fails. */
   url: string
-  /** Stops the primary in order. Resolves when the standby has everything and is about to lose it. */
+  /** Stops the primary in order. Resolves when the standby has everything and is about to lose the primary. */
   stopPrimary(): Promise<void>
   /** Makes the standby the primary. */
   promote(): Promise<void>
@@ -31,7 +31,7 @@ export async function startPair(t: Pick<TestContext, 'after'>): Promise<Pair> {
   const [first, second] = directories
   const made = await startEmbedded({ dataDirectory: first, log: silentLog, settings })
   await made.stop()
-  // With their owner: as root, PostgreSQL runs as another user.
+  // The copy keeps the owner of the files, because as root PostgreSQL runs as another user.
   await promisify(execFile)('cp', ['-a', `${first}/.`, second])
   await writeFile(path.join(second, 'postgres/standby.signal'), '')
 

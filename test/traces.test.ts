@@ -107,7 +107,7 @@ describe('a trace', () => {
     for (const span of collector.spans) assert.ok(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano))
   })
 
-  it('has no secret, no query, no path of a provider and nothing that a user wrote', async (t) => {
+  it('contains no secret, no query, no path of a provider and no user input', async (t) => {
     const collector = await startCollector(t)
     const service = await startTestService(t, { settings: { ASSAY_TRACES_URL: collector.url } })
     const { token } = await connect(service.url, 'carol@example.com', [{ provider_id: 'kraken' }])
@@ -138,7 +138,7 @@ describe('a trace', () => {
     })
   })
 
-  it('is kept for none of the requests at 0 percent, and nothing is sent', async (t) => {
+  it('is not recorded for any request at 0 percent, and nothing is sent', async (t) => {
     const collector = await startCollector(t)
     const settings = { ASSAY_TRACES_URL: collector.url, ASSAY_TRACES_PERCENT: '0' }
     const service = await startTestService(t, { settings })
@@ -149,7 +149,7 @@ describe('a trace', () => {
 })
 
 describe('without ASSAY_TRACES_URL', () => {
-  it('the code of traces is not loaded', () => {
+  it('the tracing code is not loaded', () => {
     const main = new URL('../apps/server/src/main.ts', import.meta.url).href
     const program = `import { registerHooks } from 'node:module'
       const loaded = []

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 
 /**
- * The end is there for tests that can never pass. One that passes does not come near it, also where four others want the
- * same processor: how soon something happens is asserted by the service's own clock or by the order of events, not here.
+ * The timeout exists for tests that can never pass. One that passes does not come near it, even where four others share
+ * the processor: how soon something happens is asserted by the service's own clock or by the order of events, not here.
  */
 export const patienceMs = 600_000
 const pollMsDefault = 15
 
-/** The first value that is there. */
+/** Resolves to the first defined value. */
 export async function until<T>(
   what: string,
   find: () => Promise<T | undefined> | T | undefined,

@@ -49,7 +49,7 @@ const exceptions: [text: RegExp, reason: string][] = [
     /^select distinct p\.user_key .* join awaited_prices p on p\.asset_key = w\.asset_key/,
     'upkeep: transactions to price',
   ],
-  [/from pending_announcements p .* where p\.due_at <=/, 'announcements that are due, of anybody'],
+  [/from pending_announcements p .* where p\.due_at <=/, 'announcements that are due, for any user'],
   [/^insert into grant_accesses as a .* from unnest\(\$1::bigint\[\]/, 'reads of many users, counted in one batch'],
   [
     /^with before as materialized \( select ledger\.user_key, .* unnest\(\$1::bigint\[\]/,
@@ -98,7 +98,7 @@ describe('user keys', async () => {
     assert.ok(texts.size > 100, `only ${texts.size} statements`)
   })
 
-  it('are looked for in statements over every table that is read and written', () => {
+  it('are checked in statements over every table that is read or written', () => {
     for (const path of [
       ...[
         'page',
@@ -125,9 +125,10 @@ describe('user keys', async () => {
     for (const table of Object.keys(otherTables)) assert.ok(tables.has(table), table)
   })
 
-  describe('are missed', () => {
+  describe('are reported as missing', () => {
     it('in a page without the predicate of its transactions, of its connections or of the token', async () => {
-      const [page] = statementsOf('page')
+      // Upkeep may send a statement of its own while the page is read, so the page is not always the first.
+      const page = statementsOf('page').find((text) => text.includes('from transactions t'))
       assert.ok(page)
       assert.deepEqual(await find(page), [])
       const without = (predicate: string): Promise<string[]> => {
@@ -140,7 +141,7 @@ describe('user keys', async () => {
       assert.deepEqual(await without('token.user_key = $1::bigint'), ['access_tokens', 'token_families'])
     })
 
-    it('in a join that goes by anything but the key', async () => {
+    it('in a join on anything but the key', async () => {
       const join = 'select from transactions t join postings p on p.transaction_id = t.id where'
       assert.deepEqual(await find(`${join} t.user_key = $1`), ['postings'])
       assert.deepEqual(await find(`${join} t.user_key = $1 and p.user_key = t.user_key`), [])

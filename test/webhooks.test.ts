@@ -67,7 +67,7 @@ const changesOf = (received: readonly Received[]): (string | undefined)[] =>
   messagesOf(received, 'connection.changed').map(({ change }) => change)
 
 describe('connection.changed', () => {
-  it('tells of a first read and of a removal, signed as Standard Webhooks asks', async (t) => {
+  it('is sent for a first read and for a removal, signed as Standard Webhooks requires', async (t) => {
     const service = await startTestService(t)
     const { url, received } = await startReceiver(t, () => 204)
     const secret = await setWebhook(service, url)
@@ -110,7 +110,7 @@ describe('connection.changed', () => {
     assert.ok(Date.parse(event.timestamp) > Date.now() + 29 * 86_400_000)
   })
 
-  it('says once that transactions are there, however many commits brought them', async (t) => {
+  it('announces new transactions once, however many commits brought them', async (t) => {
     const service = await startTestService(t)
     const { url, received } = await startReceiver(t, () => 204)
     await setWebhook(service, url)
@@ -124,7 +124,7 @@ describe('connection.changed', () => {
     assert.ok((messages[0]?.added ?? 0) > 0)
   })
 
-  it('tries again after a failure, with the same id, and takes a redirect for one', async (t) => {
+  it('is retried with the same id after a failure, and a redirect counts as a failure', async (t) => {
     const service = await startTestService(t)
     const { url, received } = await startReceiver(t, (tries) => [500, 302, 200][tries - 1] ?? 200)
     await setWebhook(service, url)
@@ -136,7 +136,7 @@ describe('connection.changed', () => {
     assert.equal(new Set(tries().map(({ body }) => body)).size, 1)
   })
 
-  it('goes only to loopback addresses in sandbox mode', async (t) => {
+  it('is sent only to loopback addresses in sandbox mode', async (t) => {
     const service = await startTestService(t, { role: 'api' })
     await assert.rejects(setWebhook(service, 'https://example.com/hook'), /loopback/)
     await assert.rejects(setWebhook(service, 'ftp://127.0.0.1/hook'), /https/)

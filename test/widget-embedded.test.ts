@@ -46,7 +46,7 @@ describe('the widget, hosted and opened elsewhere', () => {
     await world().close(page)
   }
 
-  it('by redirect: the package on another origin takes config.json and the integrator’s accent', () =>
+  it('by redirect: the package on another origin uses config.json and the integrator’s accent colour', () =>
     visit(async (page, { demo, widgetUrl }) => {
       await page.goto(demo.url)
       await page.getByRole('link', { name: 'Connect your accounts' }).click()
@@ -92,7 +92,7 @@ describe('the widget, hosted and opened elsewhere', () => {
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
     }))
 
-  /** A page of this origin, which has the loader and keeps what it hears. */
+  /** A page of this origin, which has the loader and records the messages that it receives. */
   async function openWithLoader(page: Page, url: string, { widgetUrl }: WidgetWorld): Promise<void> {
     await page.goto(url)
     await page.evaluate(`(async () => {
@@ -110,10 +110,10 @@ describe('the widget, hosted and opened elsewhere', () => {
         state: '0b7e6a0c-6a3e-4a75-9d6e-0e2b1f3f9a11' },
       { ...${options}, onEvent: (event) => heard.push(event) })`
 
-  /** To wait for what a page has heard, the browser evaluates text, which the demo's own policy forbids. */
+  /** To wait for a page's messages, the browser evaluates text, which the demo's own policy forbids. */
   const whileWatched = { bypassCSP: true }
 
-  it('in an element of the page the frame is as high as its content, also when that changes', () =>
+  it('in an element of the page the frame is as high as its content, even when that changes', () =>
     visit(async (page, here) => {
       await openWithLoader(page, here.demo.url, here)
       await page.evaluate(`document.body.append(document.createElement('section'))`)
@@ -150,7 +150,7 @@ describe('the widget, hosted and opened elsewhere', () => {
       await hears(page, 'error popup_blocked')
     }, whileWatched))
 
-  it('a page whose origin is not registered hears so, from a window and from a frame', (t) =>
+  it('a page whose origin is not registered is notified of that, from a window and from a frame', (t) =>
     visit(async (page, here) => {
       const stranger = await servePages(async () => ({ type: 'text/html', body: '<!doctype html><title>s</title>' }))
       t.after(stranger.stop)
@@ -162,7 +162,7 @@ describe('the widget, hosted and opened elsewhere', () => {
       }
     }, whileWatched))
 
-  it('in a window, the page hears when it is ready', () =>
+  it('in a window, the page is notified when the widget is ready', () =>
     visit(async (page, here) => {
       await openWithLoader(page, here.demo.url, here)
       const opened = page.waitForEvent('popup')
@@ -173,7 +173,23 @@ describe('the widget, hosted and opened elsewhere', () => {
       await hears(page, 'closed')
     }, whileWatched))
 
-  it('declined in a frame, the page hears of it', () =>
+  it('a second call takes the window of the first one over, and only the second call gets the result', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(openCall(here, `{ display: 'popup' }`))
+      const popup = await opened
+      await hears(page, 'ready')
+      await page.evaluate(`window.first = handle`)
+      const reloaded = popup.waitForEvent('load')
+      await page.evaluate(openCall(here, `{ display: 'popup' }`))
+      await reloaded
+      await button(popup, 'Not now').click()
+      const ends = `Promise.all([first, handle].map(async ({ finished }) => (await finished).type))`
+      assert.deepEqual(await page.evaluate(ends), ['closed', 'result'])
+    }, whileWatched))
+
+  it('when the user declines in a frame, the page is notified', () =>
     visit(async (page, { demo }) => {
       await page.goto(demo.url)
       await button(page, 'on this page').click()
@@ -181,9 +197,9 @@ describe('the widget, hosted and opened elsewhere', () => {
       await page.getByText('Nothing was shared.').waitFor()
     }))
 
-  it('in a frame of a stranger nothing is ever shown, whatever origin it claims and however it answers', (t) =>
+  it('in a frame of an unregistered page nothing is ever shown, whatever origin it claims and however it answers', (t) =>
     visit(async (page, here) => {
-      // It says "welcome" to everything it hears, and twenty times unasked.
+      // It answers "welcome" to every message, and sends it twenty times unasked.
       const script = `addEventListener('message', (event) => event.source.postMessage({ marker: 'assay-connect', type: 'welcome', nonce: event.data.nonce }, '*'))
         let count = 0
         setInterval(() => {

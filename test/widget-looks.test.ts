@@ -1,4 +1,4 @@
-/** The same flow for other hands and eyes: a small phone, darkness, a keyboard alone, another language; and manage. */
+/** The same flow on a small phone, in dark mode, with only a keyboard and in another language; and the manage page. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
@@ -37,7 +37,7 @@ async function seeNoSidewaysScroll(page: Page, screen: string): Promise<void> {
   assert.ok(content <= window, `${screen}: ${content} px in ${window} px`)
 }
 
-describe('the widget, otherwise', () => {
+describe('the widget under other conditions', () => {
   const world = useWidgetWorld()
 
   async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
@@ -46,7 +46,7 @@ describe('the widget, otherwise', () => {
     await world().close(page)
   }
 
-  it('on a phone of 320 px, in the dark, every screen fits and has contrast', () =>
+  it('on a phone of 320 px in dark mode, every screen fits and has enough contrast', () =>
     visit(
       async (page, { demo }) => {
         const look = async (screen: string): Promise<void> => {
@@ -87,11 +87,11 @@ describe('the widget, otherwise', () => {
       await tabTo(page, 'Continue')
       await page.keyboard.press('Enter')
       await seeHeading(page, 'First, who are you?')
-      await seeFocus(page, page.getByLabel('E-mail address'))
+      await seeFocus(page, page.getByLabel('Email address'))
       await page.keyboard.type(newEmail())
       await page.keyboard.press('Enter')
       await button(page, 'Fill in').waitFor()
-      await seeFocus(page, page.getByLabel('Six digits from the e-mail'))
+      await seeFocus(page, page.getByLabel('Six digits from the email'))
       await tabTo(page, 'Fill in')
       await page.keyboard.press('Enter')
       await page.getByRole('option', { name: 'Kraken' }).waitFor()
@@ -114,7 +114,7 @@ describe('the widget, otherwise', () => {
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
     }))
 
-  it('speaks the language of the browser', () =>
+  it('uses the language of the browser', () =>
     visit(
       async (page, { demo }) => {
         await page.goto(`${demo.url}/connect`)
@@ -125,7 +125,7 @@ describe('the widget, otherwise', () => {
       { locale: 'de-CH' },
     ))
 
-  it('manage: who may read what, since when; removing, revoking and deleting everything', () =>
+  it('manage: shows who may read what and since when, and lets the user remove, revoke and delete everything', () =>
     visit(async (page, { demo, widgetUrl, clientId, service }) => {
       const email = newEmail()
       /** In the middle of a long history, and at its end. */

@@ -33,7 +33,7 @@ describe('a provider with two ways to connect', () => {
   }
 
   async function goToCoinbase(page: Page): Promise<void> {
-    await button(page, /^Sign in at Coinbase/).click()
+    await button(page, /^Sign in to Coinbase/).click()
     await heading(page, /^Sign in to the Coinbase/).waitFor()
   }
 
@@ -75,7 +75,7 @@ describe('a provider with two ways to connect', () => {
       }))
   }
 
-  it('denied at the provider, it says so here, and a second try connects', () =>
+  it('a denial at the provider is shown here, and a second try connects', () =>
     visit({}, async (page) => {
       await goToCoinbase(page)
       await button(page, 'Cancel').click()
@@ -86,7 +86,7 @@ describe('a provider with two ways to connect', () => {
       await seeHeading(page, 'Connected')
     }))
 
-  it('a right that was unticked at the provider is requested again, and access beyond reading is refused', () =>
+  it('a right that was unchecked at the provider is requested again, and access beyond reading is refused', () =>
     visit({}, async (page) => {
       await goToCoinbase(page)
       await button(page, 'Continue').click()

@@ -1,8 +1,10 @@
-/** Connecting a wallet in a real browser, by pasting it (contract §4). What can spend must not leave the page. */
+/**
+ * Connecting a wallet in a real browser, by pasting it (contract §4). A secret that can spend must not leave the page.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { button, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
 import { useWidgetWorld } from './widget-world.ts'
 
@@ -16,6 +18,9 @@ const seedPhrase = 'legal winner thank year wave sausage worth useful legal winn
 const xprv =
   'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi'
 const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
+
+const offerOf = (page: Page, chain = ''): Locator =>
+  page.getByRole('option', { name: new RegExp(`^Connect this ${chain}`) })
 
 describe('a wallet in the widget', () => {
   const world = useWidgetWorld()
@@ -78,13 +83,24 @@ describe('a wallet in the widget', () => {
     visit({}, async (page) => {
       const { address = '' } = await mintWallet('miner')
       await page.getByRole('combobox').fill(`bitcoin:${address}`)
-      await button(page, /^Connect this Bitcoin wallet/).click()
-      await page.getByText('This is a Bitcoin address.').waitFor()
+      await offerOf(page, 'Bitcoin').click()
+      await page.getByText('This address belongs to Bitcoin.').waitFor()
       await button(page, 'Connect').click()
       await seeHoldings(page)
     }))
 
-  it('Phantom finds Solana and says where its address is, which is told from those of other chains', () =>
+  it('Enter selects the wallet that was pasted into the search', () =>
+    visit({}, async (page) => {
+      const { address = '' } = await mintWallet('miner')
+      await page.getByRole('combobox').fill(address)
+      await offerOf(page, 'Bitcoin').waitFor()
+      await seeAccessible(page, 'a pasted wallet')
+      await page.getByRole('combobox').press('Enter')
+      await seeHeading(page, 'Connect Bitcoin')
+      assert.equal(await page.getByLabel(field).inputValue(), address)
+    }))
+
+  it('a search for Phantom finds Solana and says where its address is, which is distinguished from those of other chains', () =>
     visit({}, async (page) => {
       const { address = '' } = await mintWallet('odd', 'solana')
       await page.getByRole('combobox').fill('phantom')
@@ -93,8 +109,8 @@ describe('a wallet in the widget', () => {
       await button(page, 'Back').click()
       await seeHeading(page, 'Where are your assets?')
       await page.getByRole('combobox').fill(address)
-      await button(page, /^Connect this Solana wallet/).click()
-      await page.getByText('This is a Solana address.').waitFor()
+      await offerOf(page, 'Solana').click()
+      await page.getByText('This address belongs to Solana.').waitFor()
       await button(page, 'Connect').click()
       await seeHoldings(page, 'SOL')
     }))
@@ -102,7 +118,7 @@ describe('a wallet in the widget', () => {
   it('the sandbox fills in a test wallet of any kind', () =>
     visit({}, async (page) => {
       await chooseBitcoin(page)
-      await page.getByText('Sandbox: use a test key').click()
+      await page.getByText('Sandbox: use a test wallet').click()
       await page.locator('[data-scenario="taproot"]').click()
       await page.getByText('This is a descriptor for Bitcoin.').waitFor()
       await button(page, 'Connect').click()
@@ -112,7 +128,7 @@ describe('a wallet in the widget', () => {
   it('a secret that can spend, and a text that is not a wallet of this chain, are refused on the page without a request', () =>
     visit({}, async (page) => {
       await chooseBitcoin(page)
-      await page.getByText('Sandbox: use a test key').waitFor()
+      await page.getByText('Sandbox: use a test wallet').waitFor()
       const requests: string[] = []
       page.on('request', (request) => requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
       for (const [text, words] of [
@@ -154,16 +170,16 @@ describe('a wallet in the widget', () => {
         await search.fill(text)
         await page.getByText(words).waitFor()
         await search.press('Enter')
-        assert.equal(await button(page, /^Connect this/).count(), 0, words)
+        assert.equal(await offerOf(page).count(), 0, words)
       }
       assert.deepEqual(requests, [])
       for (const [address, name] of [
-        ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'Ethereum and EVM wallets'],
+        ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'Ethereum & EVM'],
         ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', 'Solana'],
         ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'Bitcoin'],
       ] as const) {
         await search.fill(address)
-        const offer = button(page, /^Connect this/)
+        const offer = offerOf(page)
         await offer.getByText(address).waitFor()
         assert.deepEqual([await offer.count(), (await offer.innerText()).includes(name)], [1, true], name)
       }

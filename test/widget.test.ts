@@ -47,7 +47,7 @@ describe('the connect widget', () => {
         await button(page, 'Continue').click()
         await seeHeading(page, 'First, who are you?')
         await seeAccessible(page, 'sign in')
-        await page.getByLabel('E-mail address').fill(newEmail())
+        await page.getByLabel('Email address').fill(newEmail())
         await button(page, 'Email me a code').click()
         await button(page, 'Fill in').waitFor()
         await seeAccessible(page, 'code')
@@ -86,7 +86,7 @@ describe('the connect widget', () => {
         )
       }))
 
-    it('says so when the account is empty', () =>
+    it('says when the account is empty', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await reachChoice(page)
@@ -148,7 +148,7 @@ describe('the connect widget', () => {
         await page.getByText('Everything adds up since March 2021').waitFor()
       }))
 
-    it('what was connected before is shown before it is shared again', () =>
+    it('earlier connections are shown before they are shared again', () =>
       visit(async (page, here) => {
         const email = newEmail()
         await begin(page, here)
@@ -169,7 +169,7 @@ describe('the connect widget', () => {
   })
 
   describe('refusals of a key', () => {
-    it('each has its own words and one remedy, a refused key is not left, and a good key still connects', () =>
+    it('each has its own text and one remedy, a refused key is cleared, and a valid key still connects', () =>
       visit(async (page, here) => {
         const cases = [
           ['A key that does not exist', 'Kraken does not know this key', 'Enter it again'],
@@ -193,7 +193,7 @@ describe('the connect widget', () => {
           const left = scenario === 'The exchange is away' ? secret : ''
           assert.equal(await page.getByLabel('Private key').inputValue(), left)
         }
-        // What leads away from the provider forgets it.
+        // Leaving the provider clears it.
         await button(page, 'Connect').click()
         await button(page, 'Choose another provider').click()
         await seeHeading(page, 'Where are your assets?')
@@ -233,7 +233,7 @@ describe('the connect widget', () => {
       }))
   })
 
-  describe('leaving, coming back, running out of time', () => {
+  describe('leaving, coming back and timing out', () => {
     it('a reload in the middle lands on the same screen, and reading has continued', () =>
       visit(async (page, here) => {
         await begin(page, here)
@@ -304,7 +304,7 @@ describe('the connect widget', () => {
         await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       }))
 
-    it('“Not now” asks first when something would be lost, and tells the application', () =>
+    it('“Not now” asks first when something would be lost, and notifies the application', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await reachChoice(page)
@@ -320,19 +320,19 @@ describe('the connect widget', () => {
         await page.getByText('Nothing was shared. You can connect whenever you like.').waitFor()
       }))
 
-    it('declined on the first screen, the application hears of it', () =>
+    it('when the user declines on the first screen, the application is notified', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await button(page, 'Not now').click()
         await page.getByText('Nothing was shared.').waitFor()
       }))
 
-    it('a session that ran out says so, and the way back is one click', () =>
+    it('an expired session is reported as such, and the way back is one click', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await here.service.db.execute("update connect_sessions set expires_at = expires_at - interval '1 hour'")
         await button(page, 'Continue').click()
-        await page.getByLabel('E-mail address').fill(newEmail())
+        await page.getByLabel('Email address').fill(newEmail())
         await button(page, 'Email me a code').click()
         await seeHeading(page, 'This page was open for too long')
         await seeAccessible(page, 'expired')
@@ -342,15 +342,15 @@ describe('the connect widget', () => {
         await page.getByRole('link', { name: 'Connect your accounts' }).waitFor()
       }))
 
-    it('a wrong code says how many tries are left, and shakes nothing', () =>
+    it('a wrong code shows how many tries are left, without moving the page', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await button(page, 'Continue').click()
-        await page.getByLabel('E-mail address').fill(newEmail())
+        await page.getByLabel('Email address').fill(newEmail())
         await button(page, 'Email me a code').click()
         await button(page, 'Fill in').waitFor()
-        const mail = (await page.getByText(/the e-mail says \d{6}/).textContent()) ?? ''
-        await page.getByLabel('Six digits from the e-mail').fill(mail.includes('000000') ? '000001' : '000000')
+        const mail = (await page.getByText(/the email says \d{6}/).textContent()) ?? ''
+        await page.getByLabel('Six digits from the email').fill(mail.includes('000000') ? '000001' : '000000')
         await page.getByText('These digits are not right. 4 tries left.').waitFor()
         await button(page, 'Fill in').click()
         await seeHeading(page, 'Where are your assets?')
@@ -365,7 +365,7 @@ describe('the connect widget', () => {
         assert.ok(page.url().startsWith(widgetUrl))
       }))
 
-    it('without a request there is nothing to do', () =>
+    it('a page without a request says that there is nothing to do', () =>
       visit(async (page, { widgetUrl }) => {
         await page.goto(widgetUrl)
         await seeHeading(page, 'Nothing to do here')
@@ -388,7 +388,13 @@ describe('the connect widget', () => {
         )
         await page.reload()
         await page.getByRole('link', { name: 'Repair' }).click()
-        // Signed in, the person is there: what was agreed to is in force.
+        await page.getByText('Use the email address with which you connected this account.').waitFor()
+        await signIn(page, newEmail())
+        await page.getByText('The account to repair was connected with another email address.').waitFor()
+        await seeAccessible(page, 'repair with another address')
+        await page.goto(here.demo.url)
+        await page.getByRole('link', { name: 'Repair' }).click()
+        // The person is signed in, so the existing consent applies.
         await signIn(page, email)
         await seeHeading(page, 'Repair Kraken')
         await sendTestKey(page, 'A new account', 'Repair')
@@ -406,7 +412,7 @@ describe('the connect widget', () => {
   })
 
   describe('in a frame', () => {
-    it('of the registered page it is shown, also after a reload inside', () =>
+    it('of the registered page it is shown, even after a reload inside', () =>
       visit(async (page, { demo }) => {
         await page.goto(demo.url)
         await button(page, 'on this page').click()
@@ -420,7 +426,7 @@ describe('the connect widget', () => {
         await seeHeading(page.frameLocator('iframe'), 'First, who are you?')
       }))
 
-    it('of a stranger the browser itself refuses it', async (t) => {
+    it('of an unregistered page the browser itself refuses it', async (t) => {
       const { widgetUrl, clientId, demo } = world()
       const query = new URLSearchParams({ client_id: clientId, display: 'iframe', web_message_origin: demo.url })
       const body = `<!doctype html><title>x</title><iframe src="${widgetUrl}?${query.toString().replaceAll('&', '&amp;')}"></iframe>`

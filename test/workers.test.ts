@@ -40,7 +40,10 @@ describe('three workers', () => {
     const cleared = await fetch(`${service.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
     assert.equal(cleared.status, 200)
   }
-  /** A worker beats six times in the time after which it counts as dead: the others must not be much less patient. */
+  /**
+   * A worker sends six heartbeats in the time after which it counts as dead, so the others must not be much less
+   * patient.
+   */
   function startWorker(silentAfterMs: number): ChildProcess {
     const settings = { ASSAY_WORKER_CONCURRENCY: '3', ASSAY_WORKER_SILENT_AFTER: String(silentAfterMs) }
     const worker = spawn(process.execPath, [assay, 'worker'], {
@@ -102,12 +105,12 @@ describe('three workers', () => {
     for (const end of hooks) await end()
   })
 
-  it('never use one key at once, nor a nonce out of order, with refreshes coming in while they read', async () => {
+  it('never use one key at the same time, nor a nonce out of order, even when refreshes arrive while they read', async () => {
     for (let count = 0; count < 3; count += 1) startWorker(20_000)
     const alive = (): Promise<unknown[]> => service.db.rows('select from worker_heartbeats')
     await until('three workers', async () => ((await alive()).length === 3 ? true : undefined), 100)
     const readers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => connect(name)))
-    // In the middle of the first read of each, and of both kinds at the same moment.
+    // The refreshes come during the first read of each, and both kinds at the same time.
     await Promise.all(readers.flatMap((reader) => ['assets', 'transactions'].map((kind) => refresh(reader, kind))))
     await Promise.all(readers.map((reader) => untilActive(reader)))
     await untilQuiet()
@@ -146,7 +149,7 @@ describe('three workers', () => {
     await clearFaults()
     const standstill = await countEntries()
     startWorker(5_000)
-    // Two of them now believe that the connection is theirs to read.
+    // Two workers now believe that they own the connection.
     await until('the other to read on', async () => ((await countEntries()) > standstill + 100 ? true : undefined))
     stood.kill('SIGCONT')
     await untilActive(reader)

@@ -22,11 +22,7 @@ const rooms: readonly Room[] = [
   // Never connectors: a simulator that shares code with what it tests proves nothing.
   { name: 'sandbox', folder: 'packages/sandbox/', mayImport: ['core'] },
   // Main reads settings and keys and passes them on. Every room needs owners and notices.
-  { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: ['core'] },
-  { name: 'foundation', folder: 'apps/server/src/settings.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/key-settings.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/setting-values.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/database-url.ts', mayImport: [] },
+  { name: 'foundation', folder: 'apps/server/src/config/', mayImport: ['core'] },
   { name: 'foundation', folder: 'apps/server/src/keys.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/sealing.ts', mayImport: ['db'] },
   { name: 'foundation', folder: 'apps/server/src/owner.ts', mayImport: [] },
@@ -146,7 +142,7 @@ const serverRooms = new Set(rooms.filter(({ folder }) => folder.startsWith('apps
 const heavyPackages = ['ccxt', 'viem', '@assay/sandbox']
 
 export interface SourceFile {
-  /** From the root, with forward slashes. */
+  /** The path from the root, with forward slashes. */
   path: string
   text: string
 }

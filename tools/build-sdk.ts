@@ -14,7 +14,7 @@ function newestMs(pattern: string): number {
 }
 
 if (newestMs('dist/index.js') < newestMs('{src/**/*.ts,tsconfig.build.json}')) {
-  // What an earlier source left behind would be packed too.
+  // Otherwise files of an earlier source would be packed, too.
   rmSync(path.join(sdk, 'dist'), { recursive: true, force: true })
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', path.join(sdk, 'tsconfig.build.json')], {

@@ -45,7 +45,7 @@ export function isAllowed(expression: string, isDev: boolean): boolean {
   )
 }
 
-/** What is wrong, in words; `readLicence` is asked for a package that has none in the lockfile. */
+/** Lists the problems in words. `readLicence` is called for a package that has no licence in the lockfile. */
 export async function findForbidden(
   packages: Readonly<Record<string, LockedPackage>>,
   readLicence: (folder: string) => Promise<string | undefined>,
@@ -64,7 +64,7 @@ export async function findForbidden(
 
 export interface Manifest {
   license?: unknown
-  /** The form of before 2014: the user chooses one of them. npm does not copy it into the lockfile. */
+  /** The form used before 2014: the user chooses one of them. npm does not copy it into the lockfile. */
   licenses?: unknown
 }
 

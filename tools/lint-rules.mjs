@@ -13,7 +13,7 @@ const noFloatsFromText = {
 
 const noEnvironment = {
   create(context) {
-    const message = 'apps/server/src/config.ts is the only reader of the environment.'
+    const message = 'apps/server/src/config/config.ts is the only reader of the environment.'
     return {
       "MemberExpression[object.name='process'][property.name='env']": (node) => context.report({ node, message }),
     }

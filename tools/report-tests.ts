@@ -1,4 +1,4 @@
-/** Turns node:test's events into one line a file while they run, the failures in full, and the three counts. */
+/** Turns node:test's events into one line for each file, the full failures, and the three counts. */
 import path from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { EventData, TestsStream } from 'node:test'
@@ -11,7 +11,10 @@ export interface TestCounts {
 }
 
 export interface TestReport {
-  /** Follows one process of `test-process.ts` that runs `files`. Returns the files behind a crash, which it did not run. */
+  /**
+   * Follows one process of `test-process.ts` that runs `files`. Returns the files that it did not run because of a
+   * crash.
+   */
   follow(stream: TestsStream, files: readonly string[]): Promise<string[]>
   /** Repeats the failures and returns the sums. */
   conclude(): TestCounts
@@ -23,8 +26,8 @@ type Ended = EventData.TestPass | EventData.TestFail
 /** The suite that `test-process.ts` puts around each file. */
 const isFile = ({ nesting, details }: Ended): boolean => nesting === 0 && details.type === 'suite'
 /**
- * The process itself, which node:test reports as a test when it crashes or exits with a code; unless one of its tests had
- * failed already.
+ * The process itself, which node:test reports as a test when it crashes or exits with a code, unless one of its tests
+ * has failed already.
  */
 const isProcess = ({ nesting, details }: Ended): boolean => nesting === 0 && details.type !== 'suite'
 

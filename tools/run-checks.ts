@@ -1,6 +1,7 @@
 /**
  * `npm run check`: types, lint, format, unused code, import boundaries, licences and the lockfile. All of them run, two
- * at a time and the longest first, then the verdict. The output of a check is printed in one piece when it has ended.
+ * at a time and the longest first; the verdict follows. The output of a check is printed in one piece when it has
+ * ended.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -2,15 +2,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { alone, planTests } from './plan-tests.ts'
 
 const program = path.resolve(import.meta.dirname, 'run-tests.ts')
 
-/** Of one workspace, so that they share a process. */
+/** All of one workspace, so that they share a process. */
 const files = {
   'a-hooks.test.ts': `
     let [before, each] = [0, 0]
@@ -40,6 +42,34 @@ async function runTests(folder: string, ...words: string[]): Promise<{ code: num
   const [output, [code]] = await Promise.all([text(child.stdout), closed])
   return { code, output }
 }
+
+describe('the plan of a run', () => {
+  const all = globSync('{packages,apps,test,tools}/**/*.test.ts', { exclude: (name) => name === 'node_modules' })
+
+  it('has every file once', () => {
+    assert.ok(all.length > 300)
+    assert.deepEqual(planTests(all).flat().toSorted(), all.toSorted())
+  })
+
+  it('gives a process of its own to each file that changes its process, measures it, or takes long', () => {
+    const processes = planTests(all).filter((files) => files.some((file) => Object.hasOwn(alone, file)))
+    assert.deepEqual(processes.flat().toSorted(), Object.keys(alone).toSorted())
+    assert.equal(processes.length, Object.keys(alone).length)
+  })
+
+  it('starts with the files that take longest', () => {
+    const [first = []] = planTests(all)
+    assert.ok(first.every((file) => Object.hasOwn(alone, file)))
+  })
+
+  it('ends with the files that take least: those without a database, a browser or a chain', () => {
+    const isQuick = (file: string): boolean =>
+      !file.endsWith('.pg.test.ts') && !/^(test|packages\/sandbox)\//.test(file)
+    const quick = planTests(all).findIndex((files) => files.every(isQuick))
+    const rest = planTests(all).slice(quick).flat()
+    assert.ok(rest.length > 50 && rest.every(isQuick), rest.join(' '))
+  })
+})
 
 describe('npm test', () => {
   let folder = ''

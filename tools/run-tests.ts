@@ -11,6 +11,7 @@ import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
+import { browserPrograms } from '../test/browser.ts'
 import { startTestPostgres } from '../test/postgres.ts'
 import { fileTimeoutMs, planTests } from './plan-tests.ts'
 import { createTestReport, type TestReport } from './report-tests.ts'
@@ -20,16 +21,16 @@ const testProcess = path.resolve(import.meta.dirname, 'test-process.ts')
 const processesMax = availableParallelism() + 2
 
 const debianPackages = [
-  { package: 'chromium', file: '/usr/bin/chromium', why: 'the browser tests' },
-  { package: 'pgbouncer', file: '/usr/sbin/pgbouncer', why: 'the test of a transaction pooler' },
-  { package: 'curl', file: '/usr/bin/curl', why: "the README's walk-through" },
+  { package: 'chromium-headless-shell', files: browserPrograms, why: 'the browser tests' },
+  { package: 'pgbouncer', files: ['/usr/sbin/pgbouncer'], why: 'the test of a transaction pooler' },
+  { package: 'curl', files: ['/usr/bin/curl'], why: "the README's walk-through" },
 ]
 
 function ensureMachine(): void {
   const major = Number(process.versions.node.split('.')[0])
   if (major < 24) stop(`Tests run on Node 24, this is ${process.version}. Start them with \`npm test\`.`)
 
-  const missing = debianPackages.filter(({ file }) => !existsSync(file))
+  const missing = debianPackages.filter(({ files }) => !files.some((file) => existsSync(file)))
   if (missing.length === 0) return
   const names = missing.map((item) => item.package)
   const command = `apt-get install -y --no-install-recommends ${names.join(' ')}`

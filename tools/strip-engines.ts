@@ -1,10 +1,10 @@
 /**
  * `npm run lockfile`: takes `engines` out of the packages of package-lock.json; `--check` only looks.
  *
- * Everything here runs on the lockfile's own Node 24, whatever Node npm itself runs on. With `engines` in the lockfile npm
- * on Node 20 warns about packages that ask for a later Node, and skips optional ones (a program that builds the widget
- * is then missing). npm makes both decisions from the lockfile alone, and does not add `engines` again. Our own
- * packages keep theirs, so that an install with Node 18 is warned of.
+ * Everything here runs on the lockfile's own Node 24, whatever Node npm itself runs on. With `engines` in the lockfile
+ * npm on Node 20 warns about packages that ask for a later Node, and skips optional ones (a program that builds the
+ * widget is then missing). npm makes both decisions from the lockfile alone, and does not add `engines` again. Our own
+ * packages keep theirs, so that npm warns when it installs with Node 18.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -28,7 +28,7 @@ import { openStore, type Session, type Store } from './store.ts'
 
 export interface Settings {
   port: number
-  /** As the browser knows this application; `${ownUrl}/callback` is registered as redirect URI. */
+  /** The address of this application in the browser; `${ownUrl}/callback` is registered as its redirect URI. */
   ownUrl: string
   baseUrl: string
   authUrl: string
@@ -206,7 +206,7 @@ async function receiveWebhook(
   response: ServerResponse,
 ): Promise<void> {
   const id = String(request.headers['webhook-id'])
-  // Anyone can post here, and a body is read before its signature can be checked. Messages have a few hundred bytes.
+  // Every caller can post here, and a body is read before its signature can be checked. Messages have a few hundred bytes.
   if (!(Number(request.headers['content-length']) <= bodyBytesMax)) return void response.writeHead(413).end()
   try {
     // The body as it arrived: parsed and written again it would have another signature.

@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Tokens } from '@assay/sdk'
 
 export interface Session {
-  /** Of the connect flow that this browser began last. The answer to it uses it up. */
+  /** The connect flow that this browser began last. The answer to it spends it. */
   pending?: { state: string; codeVerifier: string }
   /** Known once the user has connected. */
   userId?: string

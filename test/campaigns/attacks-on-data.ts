@@ -92,7 +92,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     }
     const before = await remaining()
     for (let request = 0; request < 20; request += 1) await askToken(url, guessed)
-    // A new minute may have begun meanwhile; then there is more left than before.
+    // A new minute may have begun meanwhile, and then more is left than before.
     refuse((await remaining()) >= before - 1, 'requests without the secret were counted for the client')
   },
   async 'asking for a code and guessing it at once'({ url }) {
@@ -237,7 +237,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     const flood = Array.from({ length: 12 }, () => invent(attacker.tokens.access_token))
     const own = await invent(victim.tokens.access_token)
     const answers = await Promise.all(flood)
-    // Some are let in as others end, so how many depends on the machine; all of them never are.
+    // Some are admitted as others end, so the number depends on the machine, but never are all of them admitted.
     refuse(
       answers.some(({ status }) => status === 429),
       'twelve invented keys of one user were checked at once',

@@ -57,7 +57,7 @@ export async function run(words: string[]): Promise<boolean> {
   return failures === 0
 }
 
-/** Fisher and Yates. */
+/** The Fisher–Yates shuffle. */
 function shuffle<T>(given: readonly T[], chance: Chance): T[] {
   const rest = [...given]
   return given.flatMap(() => rest.splice(chance(rest.length), 1))

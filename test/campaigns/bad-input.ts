@@ -8,7 +8,7 @@ import { firstDatabase, openInstallation } from './installation.ts'
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const toMiB = (bytes: number): number => Math.round((10 * bytes) / 2 ** 20) / 10
 
-/** Until then everything is loaded and every cache is filled: from here on memory must stay. */
+/** By then everything is loaded and every cache is filled, so memory must not grow from here on. */
 const warmUp = 2_000
 /** From the second quarter to the last, in the median. A kilobyte kept of each request would be 10 MiB. */
 const growthMax = 1.05

@@ -71,7 +71,7 @@ function createKills({ coordinator, workers }: Citus): () => Promise<void> {
   }
 }
 
-/** Each table after those that it refers to. Moving tables to nodes makes them anew, so their own order is lost. */
+/** Each table after those that it refers to. Moving tables to nodes recreates them, so their own order is lost. */
 async function listInOrder(db: Database): Promise<string[]> {
   const keys = await db.rows<{ table: string; refersTo: string }>(
     `select conrelid::regclass::text as table, confrelid::regclass::text as "refersTo" from pg_constraint

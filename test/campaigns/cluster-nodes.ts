@@ -33,7 +33,7 @@ interface Trial extends NodesOptions {
   failures: string[]
 }
 
-/** How long everything works between two kills, and how long a node stays away once everybody was asked. */
+/** How long everything works between two kills, and how long a node stays away once every user has been queried. */
 const [upMaxMs, downMaxMs] = [5_000, 2_000]
 const usersMin = 3
 const pollMs = 100
@@ -59,7 +59,7 @@ export async function killNodes(citus: Citus, options: NodesOptions): Promise<st
 /** How many users there were. */
 async function playUnderKills(trial: Trial): Promise<number> {
   const over = new AbortController()
-  // Neither ends before the other: a node that was killed has to be started again, also when a user has failed.
+  // Both must end: a killed node has to be started again even when a user has failed.
   const [users, end] = await Promise.allSettled([
     play(trial.service, (count) => count < usersMin || !over.signal.aborted).catch((error: unknown) => {
       over.abort()
@@ -93,7 +93,7 @@ const nameOf = (user: number): string => `user ${user}`
 /** Every third user removes the account again. */
 const isRemoved = (user: number): boolean => user % 3 === 2
 
-/** One user after the other connects and is read; how many there were. */
+/** Users connect and are read one after another. Returns how many there were. */
 async function play(service: TestService, isNeeded: (count: number) => boolean): Promise<number> {
   const { url } = service
   let count = 0
@@ -115,7 +115,7 @@ async function play(service: TestService, isNeeded: (count: number) => boolean):
   return count
 }
 
-/** The account is that of the user's name, with the same references whenever it is made. */
+/** The account belongs to the user's name, and has the same references whenever it is created. */
 async function add({ url, sandbox }: TestService, user: string, token: string): Promise<void> {
   const wish = { provider_id: 'kraken', scenario: 'default', account: user }
   const made = await post(`${sandbox.controlUrl}/control/accounts`, wish)
@@ -266,7 +266,7 @@ async function keepKilling(trial: Trial, over: AbortSignal): Promise<void> {
   }
 }
 
-/** Kills a node under everybody's eyes and starts it again; says what was seen. */
+/** Kills a node while users read, starts it again, and returns what they saw. */
 async function loseOne(
   { citus, service: { url }, onlookers, random, failures }: Trial,
   node: CitusNode,

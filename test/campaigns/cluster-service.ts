@@ -3,7 +3,7 @@ import { mock } from 'node:test'
 import type { Citus } from '../cluster/citus.ts'
 import { startTestService, type TestService } from '../service.ts'
 
-/** What was wrong, in words: what `work` adds, and every request that failed by our own fault. */
+/** The problems found: those that `work` adds, and every request that failed through our own fault. */
 export async function onCluster(
   citus: Citus,
   work: (service: TestService, failures: string[]) => Promise<void>,
@@ -25,15 +25,15 @@ export async function withService(
   const logTo = (line: string): void => {
     if (line.includes('a request failed')) failures.push(line.trim().slice(0, 1_000))
   }
-  // As an operator has them: the tests' own patience would hide what waits for a node.
+  // The timeouts are an operator's, because those of the tests would hide waiting for a node.
   const settings = { DATABASE_STATEMENT_TIMEOUT: '30000', ASSAY_KEY_CHECK_TIMEOUT: '30000' }
   const scope = { after: (end: unknown) => void ends.push(end as () => unknown) }
-  // graphile-worker tells of a database that dies while it works twice: to its log, which is ours, and to the terminal.
+  // graphile-worker reports a database that dies while it works twice: in its log, which is ours, and on the terminal.
   const muted = mock.method(console, 'trace', () => undefined)
   try {
     await work(await startTestService(scope, { logTo, settings }), failures)
   } catch (error) {
-    // What the API logged before says why.
+    // The earlier log of the API says why.
     failures.push(error instanceof Error ? error.message : String(error))
   } finally {
     for (const end of ends.toReversed()) await end()

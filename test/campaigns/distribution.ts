@@ -32,7 +32,9 @@ const executions = 7
 
 interface Walked extends SentStatement {
   paths: string[]
-  /** What it returned on one node; undefined for what writes, or was sent after the rows were copied. */
+  /**
+   * What it returned on one node; undefined for a statement that writes, or that was sent after the rows were copied.
+   */
   rows: unknown[] | undefined
   /** User tables that it reaches without naming one user. */
   unnamed: string[]
@@ -144,7 +146,7 @@ async function judge(url: string, walked: readonly Walked[]): Promise<Verdict[]>
       const { tasks, fault } = await plan(client, statement)
       const isNamed = statement.unnamed.length === 0
       const isWide = isNamed && /\d/.test(tasks) && tasks.split(' + ').some((count) => count !== '1')
-      // What is on the coordinator alone, such as the clock, has moved on since.
+      // Data on the coordinator alone, such as the clock, has changed since.
       const compared = tasks === 'local' ? { ...statement, rows: undefined } : statement
       const faults = [fault, isWide ? `${tasks} tasks` : undefined, await repeat(client, compared, `walked_${index}`)]
       verdicts.push({ ...statement, tasks, faults: faults.filter((text) => text !== undefined) })
@@ -186,7 +188,7 @@ function toArrayText(values: readonly unknown[]): string {
   return `{${items.join(',')}}`
 }
 
-/** In transactions that are rolled back; undefined when it went well and found what it found on one node. */
+/** Runs in transactions that are rolled back. Undefined when it succeeded and found what it found on one node. */
 async function repeat(client: TestClient, { text, values, rows }: Walked, name: string): Promise<string | undefined> {
   for (let turn = 1; turn <= executions; turn += 1) {
     await client.query('BEGIN')
@@ -204,7 +206,7 @@ async function repeat(client: TestClient, { text, values, rows }: Walked, name: 
   return undefined
 }
 
-/** In any order: a statement that does not say in which is free to choose. */
+/** Compares in any order, because a statement without an order may return rows in any. */
 function compare(found: readonly unknown[], expected: readonly unknown[]): string | undefined {
   const toTexts = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).toSorted()
   const [here, there] = [toTexts(found), toTexts(expected)]
@@ -237,7 +239,7 @@ function report(verdicts: readonly Verdict[]): void {
   }
 }
 
-/** What it does to which tables, in a line. */
+/** One line that says what it does to which tables. */
 function summarize(text: string): string {
   const one = text.replaceAll(/\s+/g, ' ').trim()
   const tables = [...one.matchAll(/\b(from|join|into|update|using) ([a-z_]+)\b/gi)].map(([, verb = '', table = '']) =>

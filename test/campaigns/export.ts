@@ -149,7 +149,7 @@ export async function run(words: string[]): Promise<boolean> {
   try {
     const postgres = await startTestPostgres()
     ends.push(() => postgres.stop())
-    // Where the service of a test looks for its server.
+    // The service of a test looks for its server here.
     process.env['ASSAY_TEST_POSTGRES'] = postgres.address
     const service = await startTestService({ after: (end) => void ends.push(end as () => unknown) }, { role: 'api' })
     const [small, large] = await measureExports(service, [Number(values.small), Number(values.large)])

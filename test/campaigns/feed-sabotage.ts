@@ -1,6 +1,6 @@
 /**
- * Off by one, in each place where the feed counts. The campaign has to find every one of them; if it does not, it proves
- * nothing.
+ * Off-by-one mistakes, one in each place where the feed counts. The campaign has to find all of them; otherwise it
+ * proves nothing.
  *
  * The product has no switch for this: its source is rewritten while it is loaded, and a source that no longer has the
  * lines this knows is an error.

@@ -1,6 +1,7 @@
 /**
- * A service with users who come and go, for the feed campaign. Each action is what an application, a person or a provider
- * does, through the service's own doors; the campaign chooses them at chance and lets several happen at once.
+ * A service with users who come and go, for the feed campaign. Each action is what an application, a person or a
+ * provider does, through the service's public interfaces; the campaign chooses them at chance and lets several happen
+ * at once.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -59,7 +60,7 @@ export type Action =
 
 export interface FeedWorld {
   act(action: Action, chance: Chance): Promise<boolean>
-  /** Waits until nothing is in flight, brings every copy up to date and holds it against its list. */
+  /** Waits until nothing is in flight, brings every copy up to date and compares it with its list. */
   compare(): Promise<string[]>
   /** Years pass: every grant expires, and every cursor that was not read on expires. */
   leap(): Promise<void>
@@ -98,7 +99,7 @@ export async function openFeedWorld(
   }
   const control = <T>(path: string, body: object): Promise<T> =>
     post<T>(`${service.sandbox.controlUrl}/control/${path}`, body)
-  // One after the other: the simulated providers follow the clock, and refuse to go back to where it just was.
+  // The clock moves one step at a time, because the simulated providers follow it and refuse to go back.
   let lastMove: Promise<unknown> = Promise.resolve()
   const moveClock = (ms: number): Promise<unknown> => {
     // A move that failed does not keep the next one from being tried.
@@ -190,7 +191,7 @@ export async function openFeedWorld(
     },
   }
 
-  // Everyone begins with a history of several pages.
+  // Every user begins with a history of several pages.
   for (const user of users) await acts.add(user, () => 0)
 
   return {
@@ -237,7 +238,7 @@ export async function openFeedWorld(
   }
 }
 
-/** Those to whom this can be done, or everyone. */
+/** The users that this action applies to, or all of them. */
 function findSuited(users: readonly User[], action: Action): readonly User[] {
   const suited = users.filter(({ accounts, isLive }) => {
     if (action === 'repair') return isLive && accounts.some(({ isBroken }) => isBroken)
@@ -249,7 +250,7 @@ function findSuited(users: readonly User[], action: Action): readonly User[] {
 
 const scenarios = ['default', 'empty', 'empty']
 
-/** There is nothing to do this to. */
+/** The action has no possible target. */
 class Impossible extends Error {}
 
 function inTurn(user: User, work: () => Promise<void>): Promise<void> {
@@ -269,7 +270,7 @@ async function follow(
   await sync().finally(() => (copy.pagesLeft = undefined))
 }
 
-/** What happens at once may refuse each other: a connection that has just gone, a grant that has just ended. */
+/** Simultaneous actions may conflict: a connection may have just gone, or a grant just ended. */
 function isExpected(error: unknown): boolean {
   if (error instanceof Impossible || error instanceof ReaderStopped) return true
   if (error instanceof ProblemError) return [400, 401, 404, 409, 422, 429].includes(error.status)

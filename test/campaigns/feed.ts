@@ -16,7 +16,7 @@ import type { Action, FeedWorld } from './feed-world.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** How often each is chosen. */
+/** How often each action is chosen. */
 const weights: Record<Action, number> = {
   book: 6,
   refresh: 3,
@@ -34,7 +34,7 @@ const weights: Record<Action, number> = {
 }
 const actions = Object.entries(weights).flatMap(([action, weight]) => Array<Action>(weight).fill(action as Action))
 const [atOnceMin, atOnceMax] = [3, 12]
-/** In the middle of the campaign, and not at its end: what comes after is to be seen as well. */
+/** This happens in the middle of the campaign and not at its end, so that its consequences are seen too. */
 const leapAfter = 0.6
 
 interface FeedReport {
@@ -59,17 +59,16 @@ export async function run(words: string[]): Promise<boolean> {
   say(`feed campaign: ${rounds} rounds, ${users} users, seed ${seed} (--seed ${seed} repeats its choices)`)
   const isSabotaged = values.sabotage === undefined ? () => true : sabotage(toSabotage(values.sabotage))
   // The service is loaded here, after the sabotage.
-  const { startTestPostgres } = await import('../postgres.ts')
+  const { stopOwnPostgres } = await import('../postgres.ts')
   const { startTestService } = await import('../service.ts')
   const { openFeedWorld } = await import('./feed-world.ts')
   const ends: (() => unknown)[] = []
   try {
     const disturb = values.cluster ? await useCluster(ends) : undefined
-    const postgres = await startTestPostgres()
-    ends.push(() => postgres.stop())
-    process.env['ASSAY_TEST_POSTGRES'] = postgres.address
+    // Started by the first database, unless `npm test` has given one.
+    ends.push(stopOwnPostgres)
     const settings = { ASSAY_WORKER_CONCURRENCY: '6', ASSAY_LIMIT_CLIENT: '1000000' }
-    // What jobs log while a node is away is an error, and expected.
+    // Jobs log errors while a node is away, which is expected.
     const quiet = disturb === undefined ? {} : { logTo: () => undefined }
     const scope = { after: (end: unknown) => void ends.push(end as () => unknown) }
     const service = await startTestService(scope, { settings, ...quiet })
@@ -110,7 +109,7 @@ async function useCluster(ends: (() => unknown)[]): Promise<Disturb> {
   }
 }
 
-/** Ends with the first difference: every later one would only repeat it. */
+/** Ends at the first difference, because every later one would only repeat it. */
 async function play(world: FeedWorld, chance: Chance, rounds: number, disturb?: Disturb): Promise<FeedReport> {
   const report: FeedReport = { failures: [], done: new Map(), comparisons: 0 }
   const act = async (action: Action): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * An installation that can be hurt: PostgreSQL, an API process and a worker process, any of which may be killed at any
- * moment, and simulated providers that may not. Its database can be frozen and cloned, so that a sync can be run again
- * from the same state: same connection, same ids.
+ * An installation for tests that kill processes: PostgreSQL, an API process and a worker process, any of which may be
+ * killed at any moment, and simulated providers, which may not. Its database can be frozen and cloned, so that a sync
+ * can be run again from the same state: same connection, same ids.
  *
  * PostgreSQL does not wait for the disk here (fsync off): a killed process leaves its writes to the kernel, so only the
  * loss of the machine would show a difference.
@@ -26,11 +26,11 @@ export interface Running {
   environment: Record<string, string>
   /** Kills it, and starts it again unless another part does. */
   kill(victim: Victim): Promise<void>
-  /** Processes that ended without being killed, with their last words. */
+  /** Processes that ended without being killed, with their last output. */
   listDeserters(): string[]
-  /** What the API process holds on to, in bytes; it collects its garbage for that, which takes a moment. */
+  /** How many bytes the API process retains. It collects its garbage first, which takes a moment. */
   readApiMemory(): Promise<number>
-  /** In order: what it is doing comes to an end. */
+  /** Stops in order, so that running work comes to an end. */
   endWorker(): Promise<void>
   stop(): Promise<void>
 }
@@ -47,7 +47,7 @@ export interface Installation {
   sandbox: Sandbox
   /** The API and a worker on the database of this name. */
   run(database: string, options?: RunOptions): Promise<Running>
-  /** Nobody may be connected to `from`. */
+  /** `from` must have no open connections. */
   clone(from: string, to: string): Promise<void>
   drop(database: string): Promise<void>
   close(): Promise<void>
@@ -61,7 +61,7 @@ const probed = ['--expose-gc', '--import', path.join(import.meta.dirname, 'memor
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 export async function openInstallation(): Promise<Installation> {
-  // An exit takes PostgreSQL and the processes along; the end by a signal alone would leave them running.
+  // An exit ends PostgreSQL and the processes too; a signal alone would leave them running.
   const leave = (): void => process.exit(130)
   for (const signal of signals) process.once(signal, leave)
   const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-campaign-'))
@@ -186,7 +186,7 @@ function startProcess(
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  // Whoever interrupts a campaign wants it gone, with all of its processes.
+  // An operator who interrupts a campaign wants all of its processes to end.
   const endWithUs = (): void => void child.kill('SIGKILL')
   process.once('exit', endWithUs)
   let lastWords = ''

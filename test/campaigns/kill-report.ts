@@ -1,4 +1,4 @@
-/** `npm run campaign -- kill`: runs it and prints what was killed, when, and what came of it. */
+/** `npm run campaign -- kill`: runs it and prints what was killed, when, and with what result. */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openClusterInstallation } from './cluster-installation.ts'
@@ -51,7 +51,7 @@ async function runAndClose(campaign: KillCampaign, options: KillOptions): Promis
 const victims: readonly Victim[] = ['worker', 'api', 'postgres']
 const phases: readonly Phase[] = ['reading', 'deriving', 'idle']
 
-/** Kills by what was killed and what was going on. */
+/** The number of kills by victim and by what was running. */
 export function toTable({ kills }: KillReport): string[] {
   const count = (victim: Victim, phase: Phase): string =>
     String(kills.filter((one) => one.victim === victim && one.phase === phase).length)

@@ -124,7 +124,7 @@ async function runRound(campaign: Campaign, undisturbed: Evidence | undefined): 
   })
 }
 
-/** An installation over a clone, which is gone afterwards also when its start or the work failed. */
+/** An installation over a clone, which is removed afterwards even when its start or the work failed. */
 async function withDatabase<T>(
   { installation, account }: Campaign,
   database: string,
@@ -148,7 +148,7 @@ async function withDatabase<T>(
   }
 }
 
-/** Until the sync has ended, and once more after that. The last kill of all waits for that. */
+/** Kills until the sync has ended, and once more after that. The last kill waits for the end. */
 async function disturb(
   { options, account, report, random, bag }: Campaign,
   running: Running,

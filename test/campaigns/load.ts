@@ -18,7 +18,7 @@ const windowMs = 10_000
 const tokenMs = 300_000
 /** After PostgreSQL is back: how long 503 may come, and how long queues may take to empty. */
 const graceMs = 15_000
-/** As the machine slows down, so may we; this much beyond it is ours. */
+/** We may slow down as much as the machine does; anything beyond this factor is our own fault. */
 const slowerMax = 2
 const growthMax = 1.1
 
@@ -34,7 +34,7 @@ interface Findings {
   windows: readonly Window[]
   killedAtMs: number
   backAtMs: number
-  /** What the API holds on to, in bytes. */
+  /** How many bytes the API retains. */
   memory: { before: number; after: number }
 }
 
@@ -61,7 +61,7 @@ async function bear(running: Running, forMs: number): Promise<boolean> {
   const renew = async (): Promise<void> => {
     token = (await connect(running.url, 'reader', [])).token
   }
-  // Once to warm up, once to measure.
+  // The first run warms up, and the second one measures.
   await measurePeak(traffic, peakMs)
   const peak = await measurePeak(traffic, peakMs)
   const rate = Math.floor(peak * shareOfPeak)
@@ -129,7 +129,7 @@ async function repeat(work: () => Promise<void>, everyMs: number, signal: AbortS
   for (;;) {
     const aborted = await delay(everyMs, false, { signal }).catch(() => true)
     if (aborted) return
-    // PostgreSQL may be down now; the tokens to be renewed are still valid for minutes.
+    // PostgreSQL may be down now, but the tokens that need renewal are still valid for minutes.
     await work().catch(() => undefined)
   }
 }

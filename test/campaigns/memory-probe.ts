@@ -1,9 +1,9 @@
 /**
  * Loaded into a process before anything else (`node --expose-gc --import`). When its parent sends a message, it answers
- * with the bytes that the process holds on to: what is left of the heap after a collection, and what lies outside it.
+ * with the bytes that the process retains: what is left of the heap after a collection, and what lies outside it.
  *
- * The resident memory that the kernel counts does not measure a leak: V8 keeps garbage as long as it likes, the
- * longer the busier the machine is.
+ * The resident memory that the kernel counts does not measure a leak: V8 keeps garbage for any time, and longer on a
+ * busy machine.
  */
 const { channel, send } = process
 if (globalThis.gc === undefined || channel === undefined || send === undefined) {

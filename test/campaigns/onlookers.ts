@@ -1,4 +1,7 @@
-/** Those who look on while an installation is hurt: an application that reads all the time, and a receiver of webhooks. */
+/**
+ * The observers of an installation whose processes are killed: an application that reads all the time, and a receiver
+ * of webhooks.
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,7 +42,7 @@ export function startReader(url: string, token: string): Reader {
 
   const reading = (async () => {
     while (!stopping.signal.aborted) {
-      // A socket that dies with its process is what a kill of the API looks like from outside.
+      // From outside, a killed API looks like a socket that dies with its process.
       await walk().catch((error: unknown) => {
         if (!(error instanceof TypeError)) throw error
       })
@@ -60,7 +63,7 @@ export interface Receiver {
   forget(): void
   /** The ids of the messages so far. */
   listArrived(): string[]
-  /** Every delivered message at least once, always with the same words, and none that has no row. */
+  /** Asserts that every delivered message arrived at least once, always with the same text, and that each has a row. */
   judge(messages: readonly { id: string; ended: boolean }[], arrived: readonly string[]): string[]
   close(): Promise<void>
 }

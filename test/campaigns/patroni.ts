@@ -44,7 +44,7 @@ interface Member {
   state: string
 }
 
-/** When we are root: PostgreSQL refuses to run as root. nobody:nogroup nearly everywhere. */
+/** Used when we are root, because PostgreSQL refuses to run as root. This is nobody:nogroup on nearly every system. */
 const unprivileged = { uid: 65_534, gid: 65_534 }
 /** Seconds. Patroni asks for ttl ≥ loop_wait + 2 × retry_timeout, and its lease is at least 20. */
 const times = { ttl: 20, loop_wait: 2, retry_timeout: 5 }
@@ -210,7 +210,7 @@ async function createOwnDatabase(url: string, password: string): Promise<void> {
   }
 }
 
-/** With the patience of a busy machine. */
+/** The timeout allows for a busy machine. */
 export function openDatabaseAt(url: string): Database {
   const options = { pooler: 'none', poolSizeMax: 3, log: silentLog, trustMachineClock: true } as const
   return createDatabase({ connection: { url }, ...options, statementTimeoutMs: patienceMs, acquireTimeoutMs: 10_000 })

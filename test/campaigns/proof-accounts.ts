@@ -1,12 +1,13 @@
 /** One account of every simulated provider, connected and read until its balances are judged. */
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
+import type { AddResult } from '../../apps/server/src/connections/index.ts'
+import type { ConnectionRef, Owner } from '../../apps/server/src/owner.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
 import { createSandboxSimulator, type SandboxDialect } from '../contract-suite/sandbox-simulator.ts'
-import type { SimulatedAccount } from '../contract-suite/simulator.ts'
+import type { SimulatedAccount, SimulatorUnderTest } from '../contract-suite/simulator.ts'
 import { until } from '../until.ts'
 
 interface Choice extends Pick<SandboxDialect, 'providerId' | 'signIn'> {
-  /** The provider forgets, so that a proof covers only what happened after the first look: it happens here. */
+  /** This provider forgets, so a proof covers only what happens after the first read, which is done here. */
   forgets?: true
 }
 
@@ -38,12 +39,22 @@ const minuteMs = 60_000
 const settledMs = 40 * minuteMs
 const rounds = 4
 
-export async function openAccount(engine: TestEngine, name: string): Promise<ProofAccount> {
+function getChoice(name: string): Choice {
   const choice = choices[name]
   if (choice === undefined) throw new RangeError(`no account ${name}: one of ${accountNames.join(', ')}`)
-  const { providerId, forgets } = choice
+  return choice
+}
+
+/** The simulator of a named account. Its books cannot be read: each provider has its own way to write them. */
+export function openSimulator(engine: TestEngine, name: string): SimulatorUnderTest & Pick<Choice, 'providerId'> {
+  const choice = getChoice(name)
   const dialect = { ...choice, toHeld: () => ({ records: [], balances: [] }) }
-  const account = await createSandboxSimulator(engine.sandbox, dialect).newAccount('default')
+  return { ...createSandboxSimulator(engine.sandbox, dialect), providerId: choice.providerId }
+}
+
+export async function openAccount(engine: TestEngine, name: string): Promise<ProofAccount> {
+  const { providerId, forgets } = getChoice(name)
+  const account = await openSimulator(engine, name).newAccount('default')
   const ref = await connect(engine, providerId, account)
   const firstReadAt = engine.clock.now()
   await readAgain(engine, ref)
@@ -55,21 +66,37 @@ export async function openAccount(engine: TestEngine, name: string): Promise<Pro
   return { name, providerId, ref, provableSince: forgets === true ? firstReadAt : 0 }
 }
 
-async function connect(engine: TestEngine, providerId: string, account: SimulatedAccount): Promise<ConnectionRef> {
+/** Added and verified, or refused; not yet read. */
+export async function add(
+  engine: TestEngine,
+  providerId: string,
+  account: SimulatedAccount,
+  owner: Owner,
+  more: { repairOf?: string } = {},
+): Promise<AddResult> {
   const { db } = engine
-  const owner = await engine.newOwner()
   const credentials = await account.authorize((request) => engine.connections.toSignInUrl(providerId, request))
-  const adding = engine.connections.add(owner, { providerId, displayLabel: null, credentials, sessionId: null })
+  const request = { providerId, displayLabel: null, credentials, sessionId: null, ...more }
+  const adding = engine.connections.add(owner, request)
   const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
   await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
   await engine.drain({ delayed: true, enough: async () => (await db.rows(verifying)).length === 0 })
-  const { connectionId, errors } = await adding
+  return adding
+}
+
+export async function connect(
+  engine: TestEngine,
+  providerId: string,
+  account: SimulatedAccount,
+): Promise<ConnectionRef> {
+  const owner = await engine.newOwner()
+  const { connectionId, errors } = await add(engine, providerId, account, owner)
   if (connectionId === null) throw new Error(`${providerId}: ${JSON.stringify(errors)}`)
   await engine.drain({ delayed: true })
   return engine.toRef(owner, connectionId)
 }
 
-async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise<void> {
+export async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise<void> {
   await engine.moveClock(settledMs)
   const row = await engine.db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
     ref.connectionId,
@@ -78,7 +105,7 @@ async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise<void> 
   await engine.drain({ delayed: true })
 }
 
-/** Coins that come and go, then a look: the next look is another interval. */
+/** Books coins in and out, then reads. The next read begins another interval. */
 async function bookRound(engine: TestEngine, account: SimulatedAccount, ref: ConnectionRef, round: number) {
   const size = (parts: number): string => `0.0${round}${parts}`
   for (const entry of [

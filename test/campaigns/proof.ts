@@ -10,26 +10,28 @@ import { parseArgs } from 'node:util'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
 import { createChance, pick, type Chance } from '../bad-input-values.ts'
+import { stopOwnPostgres } from '../postgres.ts'
+import { withEngine } from './campaign-engine.ts'
 import { accountNames, openAccount, type ProofAccount } from './proof-accounts.ts'
 
 const of = 'user_key = $1 and connection_key = $2 and stream = $3 and partition = $4 and source_key = $5'
 
-/** What is changed of a record; PostgreSQL keeps the rest, whose numbers have more digits than ours. */
+/** The part of a record that is changed. PostgreSQL keeps the rest, whose numbers have more digits than ours. */
 type Copy = Readonly<Record<'source_key' | 'group_key' | 'body', string>>
 
-/** What is there instead of a record. */
+/** What replaces a record. */
 const sabotages = {
   dropped: () => [],
   doubled: (copy: Copy) => [copy, toAnother(copy)],
   altered: (copy: Copy) => [{ ...copy, body: alter(copy.body) }],
-  // It comes with the next page, after the balance that it is in was judged: until then it is not there.
+  // The record comes with the next page, after the balance that contains it was judged. Until then it is missing.
   late: () => [],
 } as const satisfies Record<string, (copy: Copy) => readonly Copy[]>
 
 type SabotageKind = keyof typeof sabotages
 const sabotageKinds = Object.keys(sabotages) as SabotageKind[]
 
-/** The same once more, as something that happened beside it: with another reference, or the hash of another transaction. */
+/** A copy of the record as a separate event: with another reference, or the hash of another transaction. */
 function toAnother(copy: Copy): Copy {
   const body = copy.body
     .replace(/"(refid|orderId|order|id)":"/g, '"$1":"again')
@@ -37,7 +39,7 @@ function toAnother(copy: Copy): Copy {
   return { ...copy, source_key: `${copy.source_key}-again`, group_key: `${copy.group_key}-again`, body }
 }
 
-/** Every amount with a 1 before its digits; of a transaction on Solana, what each account had afterwards. */
+/** Puts a 1 before the digits of every amount. For a transaction on Solana, it changes the balances after it. */
 function alter(body: string): string {
   const withOne = (head: string): string => `${head}1`
   return body
@@ -54,12 +56,14 @@ interface Target {
 
 export interface ProofWorld {
   engine: TestEngine
-  /** Everything is derived and judged again. */
-  prove(ref: ConnectionRef, providerId: string): Promise<Proved>
+  /**
+   * Derives everything again. `thorough` also judges everything again; an ordinary run judges only what has changed.
+   */
+  prove(ref: ConnectionRef, providerId: string, options: { thorough: boolean }): Promise<Proved>
 }
 
 interface Proved {
-  /** By id of an asset that is not proved, the interval. */
+  /** The interval of each asset that is not proved, by its id. */
   bad: Map<string, { start: string | null; end: string | null }>
   /** Assets that were judged and are not spam, which shows in no holding. */
   judged: ReadonlySet<string>
@@ -96,7 +100,9 @@ export async function sabotageOnce(
   )
   await remove(target.source_key)
   for (const one of sabotages[kind](copy)) await write(one)
-  const { bad: found, judged } = await prove(ref, providerId)
+  // A late record comes with an ordinary run, after a run without it.
+  const how = { thorough: kind !== 'late' }
+  const { bad: found, judged } = await prove(ref, providerId, how)
   const after = await sums()
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (id) => before.get(id) !== after.get(id) && judged.has(id),
@@ -109,7 +115,7 @@ export async function sabotageOnce(
   )
   for (const sourceKey of [target.source_key, `${target.source_key}-again`]) await remove(sourceKey)
   await write(copy)
-  const { bad: left } = await prove(ref, providerId)
+  const { bad: left } = await prove(ref, providerId, how)
   const wrongs = [
     ...missed.map((id) => `${id} changed and is still proved`),
     ...invented.map((id) => `${id} did not change and is not proved`),
@@ -135,12 +141,12 @@ export async function openProofWorld(engine: TestEngine): Promise<ProofWorld> {
   const { loadPlaces } = await import('../../apps/server/src/sync/store.ts')
   return {
     engine,
-    async prove(ref, providerId) {
+    async prove(ref, providerId, { thorough }) {
       const definition = getDefinition(providerId)
       const source = { connector: await loadConnector(providerId), definition }
       await engine.ledger.replay({ connectionId: ref.connectionId, apply: true, onProgress: () => undefined })
       const reach = toReach(definition.streams, (await loadPlaces(engine.db, ref)).lists)
-      await engine.proof.prove(ref, source, reach, { thorough: true })
+      await engine.proof.prove(ref, source, reach, { thorough })
       const page = await engine.proof.list(ref, ref.connectionId, { limit: 1_000, after: undefined })
       const rows = page?.rows.filter(({ spam }) => !spam) ?? []
       const bad = rows.filter(({ grade }) => grade !== 'proved')
@@ -152,7 +158,7 @@ export async function openProofWorld(engine: TestEngine): Promise<ProofWorld> {
   }
 }
 
-/** For each sabotage that is to change something. */
+/** Called for each sabotage that should change something. */
 const triesMax = 10
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
@@ -168,29 +174,22 @@ export async function run(words: string[]): Promise<boolean> {
   })
   const [seed, count, names] = [Number(values.seed), Number(values.sabotages), values.accounts.split(',')]
   say(`proof campaign: ${count} sabotages of ${names.join(', ')}, seed ${seed}`)
-  const { openEngine } = await import('../../apps/server/src/test-engine.ts')
-  const { stopOwnPostgres } = await import('../postgres.ts')
-  const ends: (() => unknown)[] = []
-  const engine = await openEngine(
-    { ASSAY_SANDBOX_PACE: 'fastest' },
-    {},
-    { after: (end) => void ends.push(end as () => unknown) },
-  )
+  const failures: string[] = []
   try {
-    const failures: string[] = []
-    const world = await openProofWorld(engine)
-    const chance = createChance(seed)
-    for (const name of names) {
-      const account = await openAccount(engine, name)
-      failures.push(...(await sabotageMany(world, account, Math.ceil(count / names.length), chance)))
-    }
-    for (const failure of failures) say(`✗ ${failure}`)
-    say(failures.length === 0 ? '✓ every sabotage was noticed in its place' : `✗ ${failures.length} failures`)
-    return failures.length === 0
+    await withEngine(async (engine) => {
+      const world = await openProofWorld(engine)
+      const chance = createChance(seed)
+      for (const name of names) {
+        const account = await openAccount(engine, name)
+        failures.push(...(await sabotageMany(world, account, Math.ceil(count / names.length), chance)))
+      }
+    })
   } finally {
-    for (const end of ends.toReversed()) await end()
     await stopOwnPostgres()
   }
+  for (const failure of failures) say(`✗ ${failure}`)
+  say(failures.length === 0 ? '✓ every sabotage was noticed in its place' : `✗ ${failures.length} failures`)
+  return failures.length === 0
 }
 
 async function sabotageMany(
@@ -201,10 +200,10 @@ async function sabotageMany(
 ): Promise<string[]> {
   const all = await listTargets(world.engine, ref)
   const targets = all.filter(({ occurred_at }) => Date.parse(occurred_at) >= provableSince)
-  const { bad } = await world.prove(ref, providerId)
+  const { bad } = await world.prove(ref, providerId, { thorough: true })
   const failures = [...bad.keys()].map((id) => `${name}: ${id} is not proved before anything was done`)
   let effective = 0
-  // A record that only adds detail, or that another list tells too, changes nothing: another one is taken for it.
+  // A record that only adds detail, or that another list has too, changes nothing, so another one is chosen.
   for (let tries = 0; effective < count && tries < count * triesMax; tries += 1) {
     const kind = pick(chance, sabotageKinds)
     const target = pick(chance, targets)

@@ -1,4 +1,4 @@
-/** mulberry32: the same seed, the same choices. */
+/** mulberry32: the same seed gives the same choices. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

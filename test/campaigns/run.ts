@@ -12,6 +12,11 @@ const campaigns: Record<string, Campaign> = {
     summary:
       '[--kills 100] [--seed n] [--entries 100000] [--provider kraken] [--sabotage] [--cluster]: kill -9 at random moments of a sync, nothing lost',
   },
+  faults: {
+    load: async () => (await import('./faults.ts')).run,
+    summary:
+      '[--seed n] [--rounds 3] [--accounts kraken,evm,…]: calls fail at random, and the read ends as an undisturbed one',
+  },
   load: {
     load: async () => (await import('./load.ts')).run,
     summary: '[--minutes 10]: 80 % of the peak with PostgreSQL killed half-way, every request answered',
@@ -46,6 +51,11 @@ const campaigns: Record<string, Campaign> = {
   proof: {
     load: async () => (await import('./proof.ts')).run,
     summary: '[--seed n] [--sabotages 200] [--accounts kraken,evm,…]: sabotaged records are noticed, each in its place',
+  },
+  verdicts: {
+    load: async () => (await import('./verdicts.ts')).run,
+    summary:
+      '[--all] [--only bybit,evm,…] [--scenarios large,…]: the proof of long accounts is what the simulators’ books lead to',
   },
   distribution: {
     load: async () => (await import('./distribution.ts')).run,

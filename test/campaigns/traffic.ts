@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface Traffic {
   url: string
   paths: readonly string[]
-  /** Asked for each request: tokens end. */
+  /** Called for each request, because tokens expire. */
   token(): string
 }
 
@@ -43,8 +43,9 @@ export async function measurePeak(traffic: Traffic, forMs: number): Promise<numb
 }
 
 /**
- * Requests at a steady rate, whether the ones before are answered or not: an API that stands still is not spared. A
- * request's time counts from the moment it was due. Resolves to how many were not sent, because too many were open.
+ * Requests at a steady rate, whether or not the ones before are answered, so that an API that stalls still gets
+ * requests. A request's time counts from the moment it was due. Resolves to how many were not sent, because too many
+ * were open.
  */
 export async function sendSteadily(
   traffic: Traffic,

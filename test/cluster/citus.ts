@@ -20,7 +20,7 @@ export interface CitusNode {
   address: string
   /** kill -9 of its postmaster; its other processes notice and end. */
   kill(): Promise<void>
-  /** Resolves when it takes connections. */
+  /** Resolves when it accepts connections. */
   start(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface Citus {
   stop(): Promise<void>
 }
 
-/** PostgreSQL refuses to run as root. nobody:nogroup nearly everywhere. */
+/** PostgreSQL refuses to run as root. This is nobody:nogroup on nearly every system. */
 const unprivileged = { uid: 65_534, gid: 65_534 }
 const database = 'assay'
 const host = '127.0.0.1'

@@ -89,13 +89,13 @@ export async function createClusterDatabase(
   }
 }
 
-/** As on one server: nothing is distributed yet. */
+/** The schema is as on one server: nothing is distributed yet. */
 export async function installSchema(url: string): Promise<void> {
   await administer(url, (db) => migrate(db, { log }))
   await installQueue({ url }, createLog({ level: 'silent' }))
 }
 
-/** With the rows that are there. */
+/** The existing rows move too. */
 export async function distributeAll(url: string): Promise<void> {
   await administer(url, async (db) => distribute(db, toPlan(await listTables(db), [])))
 }

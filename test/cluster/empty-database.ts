@@ -1,7 +1,7 @@
 import type { Database } from '../../apps/server/src/db/index.ts'
 import { listTables } from '../../apps/server/src/cluster/index.ts'
 
-/** Drops everything but the extension. */
+/** Drops everything except the extension. */
 export async function emptyDatabase(db: Database): Promise<void> {
   await db.execute('drop schema if exists graphile_worker cascade')
   const tables = await listTables(db)

@@ -19,7 +19,6 @@ export const binanceContract: ProviderUnderTest = {
   decimals: 8,
   // Fiat orders may be requested twice a minute.
   resumedMs: 300 * 86_400_000,
-  scenarios: ['rate_limited', 'flaky'],
   faults: {
     'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
     'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },

@@ -2,4 +2,4 @@
 import { binanceContract } from './binance-contract.ts'
 import { describeContract } from './suite.ts'
 
-describeContract(binanceContract, ['resuming', 'strange_records', 'withdrawn', 'keys', 'scenarios'])
+describeContract(binanceContract, ['resuming', 'strange_records', 'withdrawn', 'keys'])

@@ -1,4 +1,4 @@
-/** Scenarios of the simulated Binance that the contract has no words for, read by the real engine. */
+/** The scenario of the simulated Binance that the contract suite does not cover, read by the real engine. */
 import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -8,8 +8,9 @@ import { until } from '../until.ts'
 import { startDelisting } from './binance-delisting.ts'
 import { symbolOf, toHeld, type BinanceState } from './binance-books.ts'
 import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from './reckoning.ts'
+import { assertVerdict, listVerdicts } from './verdict.ts'
 
-describe('Binance: accounts with troubles', async () => {
+describe('Binance: an account with pairs that are gone', async () => {
   const delisting = await startDelisting()
   after(() => delisting.close())
   const engine = await openEngine({ ASSAY_SANDBOX_PACE: 'fastest' }, { providerUrls: { binance: delisting.url } })
@@ -24,13 +25,7 @@ describe('Binance: accounts with troubles', async () => {
     return (await response.json()) as T
   }
 
-  interface Added {
-    ref: ConnectionRef | undefined
-    errors: string
-    readBooks(): Promise<BinanceState>
-  }
-
-  async function connect(scenario: string): Promise<Added> {
+  async function connect(scenario: string): Promise<{ ref: ConnectionRef; readBooks(): Promise<BinanceState> }> {
     const minted = await control<{ account_id: string; credentials: { api_key: string; secret_key: string } }>(
       'POST',
       'accounts',
@@ -45,23 +40,14 @@ describe('Binance: accounts with troubles', async () => {
     await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
     await engine.drain({ delayed: true, enough: async () => (await db.rows(verifying)).length === 0 })
     const { connectionId, errors } = await adding
-    const ref = connectionId === null ? undefined : await engine.toRef(owner, connectionId)
-    if (ref !== undefined) await engine.drain({ delayed: true })
-    return {
-      ref,
-      errors: JSON.stringify(errors),
-      readBooks: () => control<BinanceState>('GET', `accounts/${minted.account_id}/state`),
-    }
+    assert.ok(connectionId !== null, JSON.stringify(errors))
+    const ref = await engine.toRef(owner, connectionId)
+    await engine.drain({ delayed: true })
+    return { ref, readBooks: () => control<BinanceState>('GET', `accounts/${minted.account_id}/state`) }
   }
 
-  async function connected(scenario: string): Promise<Added & { ref: ConnectionRef }> {
-    const added = await connect(scenario)
-    assert.ok(added.ref !== undefined, added.errors)
-    return { ...added, ref: added.ref }
-  }
-
-  it('a pair that is gone affects itself alone, and one that still answers is read', async () => {
-    const { ref, readBooks } = await connected('delisted')
+  it('a delisted pair affects only itself, and one that still answers is read', async () => {
+    const { ref, readBooks } = await connect('delisted')
     const held = toHeld(await readBooks())
     // BUSDUSDT answers −1121; LENDUSDT is in no list of pairs and still tells its trades.
     const isTold = ({ partition }: { partition: string }): boolean => partition !== 'BUSD/USDT'
@@ -72,10 +58,14 @@ describe('Binance: accounts with troubles', async () => {
     assert.deepEqual(await explained(db, ref), heldChanges(told, symbolOf))
     const row = await engine.connections.find(ref, ref.connectionId)
     assert.equal(row?.status, 'active')
+    // What the lost pair moved is missing from both of its assets, and from no other.
+    await assertVerdict(engine, { ref, account: { hold: async () => told } }, { symbolOf })
+    const { verdicts } = await listVerdicts(engine, ref)
+    assert.deepEqual(Object.keys(verdicts), ['BUSD', 'USDT'])
   })
 
   it('a pair that disappears is still asked for, and named in coverage when it no longer answers', async () => {
-    const { ref } = await connected('delisted')
+    const { ref } = await connect('delisted')
     const readAgain = async (): Promise<void> => {
       await engine.moveClock(dayMs)
       const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
@@ -101,21 +91,8 @@ describe('Binance: accounts with troubles', async () => {
     const holes = await findHoles()
     assert.deepEqual(holes.slice(0, -1), before)
     assert.match(holes.at(-1) ?? '', /^trades: The provider no longer knows MATIC\/USDT\. What happened there after /)
-    // Told once: from then on the pair is asked for once in a rotation.
+    // The pair is reported once and from then on requested once in a rotation.
     await readAgain()
     assert.deepEqual(await findHoles(), holes)
   })
-
-  for (const [scenario, cause] of Object.entries({
-    binance_us: 'invalid_credentials',
-    invalid_credentials: 'invalid_credentials',
-    can_trade: 'excess_permission',
-    down: 'venue_down',
-  })) {
-    it(`${scenario}: is not added, because of ${cause}`, async () => {
-      const { ref, errors } = await connect(scenario)
-      assert.equal(ref, undefined)
-      assert.match(errors, new RegExp(`"cause":"${cause}"`))
-    })
-  }
 })

@@ -5,4 +5,4 @@
 import { binanceContract } from './binance-contract.ts'
 import { describeContract } from './suite.ts'
 
-describeContract({ ...binanceContract, scenarios: ['rate_limited'] }, ['reading', 'faults', 'scenarios'])
+describeContract(binanceContract, ['reading', 'faults', 'scenarios'])

@@ -1,4 +1,5 @@
 /** What the chain holds for a simulated wallet, from the simulator's own books. */
+import { toDecimalText } from '../reconciler.ts'
 import type { Held } from './simulator.ts'
 
 export interface BitcoinState {
@@ -13,14 +14,8 @@ export function toHeld({ balance_sat: { confirmed }, transactions }: BitcoinStat
       stream: 'transactions',
       partition: '',
       key: one.txid,
-      changes: one.confirmed ? [{ code: 'BTC', amount: toBitcoin(one.net_sat) }] : [],
+      changes: one.confirmed ? [{ code: 'BTC', amount: toDecimalText(one.net_sat, 8) }] : [],
     })),
-    balances: [{ code: 'BTC', amount: toBitcoin(confirmed) }],
+    balances: [{ code: 'BTC', amount: toDecimalText(confirmed, 8) }],
   }
-}
-
-function toBitcoin(satoshi: string): string {
-  const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(satoshi) ?? []
-  const padded = digits.padStart(9, '0')
-  return `${sign}${padded.slice(0, -8)}.${padded.slice(-8)}`
 }

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openResource, until } from '../../apps/server/src/http/test-resource.ts'
 import { openEngine } from '../../apps/server/src/test-engine.ts'
+import { toDecimalText, toUnits } from '../reconciler.ts'
 import { until as untilThere } from '../until.ts'
 import { toHeld, type BitcoinState } from './bitcoin-books.ts'
 import {
@@ -19,9 +20,12 @@ import {
   storedBalances,
   storedKeys,
 } from './reckoning.ts'
+import { scenariosOf } from './scenario-table.ts'
+import type { Held } from './simulator.ts'
+import { reckonVerdicts } from './verdict.ts'
 
 interface State extends BitcoinState {
-  addresses: { address: string }[]
+  addresses: { address: string; chain: string; index: number; balance_sat: string; tx_count: number }[]
   transactions: (BitcoinState['transactions'][number] & {
     kind: string
     fee_paid_sat: string
@@ -51,6 +55,14 @@ const toSatoshi = (amount: string): bigint => {
 }
 const sumOf = (amounts: readonly string[]): bigint => amounts.reduce((sum, amount) => sum + toSatoshi(amount), 0n)
 
+/** BIP-44, "Address gap limit": a wallet that finds 20 unused addresses in a row looks no further. */
+function isBeforeGap(addresses: State['addresses'], chain: string, index: number): boolean {
+  const used = addresses.filter((one) => one.chain === chain && one.tx_count > 0).map((one) => one.index)
+  let end = 20
+  while (used.some((one) => one < end && one + 21 > end)) end = Math.max(...used.filter((one) => one < end)) + 21
+  return index < end
+}
+
 describe('a wallet through the service', async () => {
   const api = await openResource()
   const { controlUrl, urls } = api.service.sandbox
@@ -75,7 +87,26 @@ describe('a wallet through the service', async () => {
     return found
   }
 
-  for (const scenario of ['default', 'legacy', 'nested_segwit', 'taproot', 'unconfirmed', 'miner']) {
+  /** The verdict on the wallet, which has one asset, is the one that these books lead to. */
+  async function assertProof(connectionId: string, token: string, held: Held): Promise<void> {
+    const { data, summary } = await api.ask(getProof, `${path}/${connectionId}/proof`, token)
+    assert.deepEqual(
+      reckonVerdicts(held, (code) => code, { forgets: false, first: undefined }),
+      {},
+    )
+    const { BTC: units = 0n } = heldBalances(held, (code) => code)
+    assert.deepEqual(
+      data.map(({ asset_symbol: symbol, grade, observed, posted, difference }) => [
+        ...[symbol, grade],
+        ...[observed, posted, difference].map((amount) => toUnits(amount ?? '')),
+      ]),
+      [['BTC', 'proved', units, units, 0n]],
+    )
+    assert.equal(summary.grade, 'proved')
+  }
+
+  const forms = scenariosOf('bitcoin', 'own file').filter((name) => name !== 'gap')
+  for (const scenario of [...forms, 'unconfirmed', 'miner']) {
     it(`${scenario}: balance, transactions, fees and proof are what the chain says`, async () => {
       const { account_id: id, credentials } = await mint(controlUrl, scenario)
       const { access_token: token } = await api.signIn(scenario)
@@ -94,7 +125,7 @@ describe('a wallet through the service', async () => {
         assets.map(({ asset_symbol: symbol, exact }) => [symbol, toSatoshi(exact.asset_holdings)]),
         [['BTC', BigInt(state.balance_sat.confirmed)]],
       )
-      // What waits in the mempool has taken its outputs from this list already.
+      // Transactions in the mempool have already removed their outputs from this list.
       const isSettled = state.transactions.every(({ confirmed }) => confirmed)
       if (isSettled) assert.equal(await readUnspent(state), BigInt(state.balance_sat.confirmed))
       const transactions = await listAll(token)
@@ -112,12 +143,36 @@ describe('a wallet through the service', async () => {
         }
         if (!one.confirmed) assert.equal(found.status, 'pending')
       }
-      const proof = await api.ask(getProof, `${path}/${listed.connection_id}/proof`, token)
-      assert.equal(proof.summary.grade, 'proved')
+      await assertProof(listed.connection_id, token, toHeld(state))
     })
   }
 
-  it('is connected once, however it is written, and what can spend is not accepted', async () => {
+  it('gap: the addresses before the gap add up, and those behind it are in no sum', async () => {
+    const { account_id: id, credentials } = await mint(controlUrl, 'gap')
+    const { access_token: token } = await api.signIn('gap')
+    const connection = { type: 'wallet', ...credentials }
+    await api.ask(addProvider, path, token, { provider_id: 'bitcoin', connection })
+    const [listed] = await until(
+      async () => (await api.ask(listProviders, path, token)).data,
+      ([one]) => one !== undefined && one.status === 'active' && one.proof !== null,
+    )
+    const { addresses } = await control<State>(controlUrl, `accounts/${id}/state`)
+    const found = addresses.filter(({ chain, index }) => isBeforeGap(addresses, chain, index))
+    assert.notEqual(found.length, addresses.length)
+    const records = await Promise.all(
+      found.map(async ({ address }) => {
+        const answer = await fetch(`${urls.bitcoin}/address/${address}`)
+        const { chain_stats: stats } = (await answer.json()) as { chain_stats: Record<string, number> }
+        const units = (stats['funded_txo_sum'] ?? 0) - (stats['spent_txo_sum'] ?? 0)
+        const changes = [{ code: 'BTC', amount: toDecimalText(String(units), 8) }]
+        return { stream: 'transactions', partition: '', key: address, changes }
+      }),
+    )
+    const balances = found.map(({ balance_sat: units }) => ({ code: 'BTC', amount: toDecimalText(units, 8) }))
+    await assertProof(listed?.connection_id ?? '', token, { records, balances })
+  })
+
+  it('is connected once, however it is written, and a secret that can spend is refused', async () => {
     const { credentials } = await mint(controlUrl, 'empty')
     const key = credentials.extended_public_key
     assert.ok(key)
@@ -142,7 +197,7 @@ describe('a wallet through the service', async () => {
     }
   })
 
-  it('keeps its key sealed: no table has it in clear', async () => {
+  it('keeps its key sealed: no table has it unencrypted', async () => {
     const { credentials } = await mint(controlUrl, 'empty')
     const key = credentials.extended_public_key ?? ''
     const { access_token: token } = await api.signIn('sealed')
@@ -214,7 +269,7 @@ describe('a wallet whose chain changes', async () => {
     }
   }
 
-  it('shows what waits in the mempool as pending, and as confirmed six blocks later', async () => {
+  it('shows a transaction in the mempool as pending, and as confirmed six blocks later', async () => {
     const wallet = await connect('empty')
     const txid = await wallet.book({ type: 'receive', amount: '0.00000001', subtype: 'unconfirmed' })
     await wallet.readAfter(2)
@@ -226,7 +281,7 @@ describe('a wallet whose chain changes', async () => {
     assert.equal(await wallet.findStatus(txid), 'confirmed')
   })
 
-  it('forgets what the mempool drops, at once', async () => {
+  it('immediately forgets a transaction that the mempool drops', async () => {
     const wallet = await connect('empty')
     const txid = await wallet.book({ type: 'receive', amount: '21', subtype: 'unconfirmed' })
     await wallet.readAfter(2)

@@ -12,7 +12,6 @@ describeContract(
     symbolOf: (code) => code,
     deposit: (code, amount) => ({ type: 'receive', code, amount }),
     codes: { known: 'BTC', unknown: 'BTC' },
-    scenarios: ['savings', 'unconfirmed', 'miner', 'rate_limited', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },

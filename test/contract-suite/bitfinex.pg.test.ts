@@ -1,31 +1,27 @@
 /** Bitfinex, read by the connector over ccxt, stores what its simulator holds: rows that are arrays of JSON numbers. */
-import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
+import { bitfinexHeld, countedByList } from './spot-books.ts'
 import { describeContract } from './suite.ts'
-
-const streams: Readonly<Record<string, string>> = { trade: 'trades', deposit: 'transfers', withdrawal: 'transfers' }
 
 describeContract(
   {
     providerId: 'bitfinex',
     simulator: {
       providerId: 'bitfinex',
-      toHeld: (state: SpotState) =>
-        toSpotHeld(
-          state,
-          (kind) => streams[kind],
-          () => true,
-        ),
+      toHeld: bitfinexHeld,
       permissions: { read_only: [], excess: [], missing: [] },
     },
     symbolOf: (code) => code,
     identify: countedByList,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
-    // The simulator writes JSON numbers as JavaScript does: a large amount has no room for more.
+    // The simulator writes JSON numbers as JavaScript does, so a large amount cannot have more digits.
     decimals: 2,
-    scenarios: ['rate_limited', 'flaky'],
-    faults: {},
+    faults: {
+      'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
+      // Bitfinex answers HTTP 500 to a key that it does not accept.
+      'a key that was revoked': { arm: { kind: 'revoked' }, expects: 'invalid_credentials' },
+    },
     rights: { excess: '', missing: '' },
   },
-  ['reading', 'strange_records', 'withdrawn', 'scenarios'],
+  ['reading', 'faults', 'strange_records', 'withdrawn', 'scenarios'],
 )

@@ -1,34 +1,16 @@
 /**
  * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days, about
- * four hundred calls for a first read: the parts for strange records, keys and resuming, and the scenarios forgotten and
- * flaky, are run by hand.
+ * four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
-import { msUntilNoon } from '../noon.ts'
+import { bybitHeld, countedByList } from './spot-books.ts'
 import { describeContract } from './suite.ts'
-import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
-
-const memoryMs = 730 * 24 * 3_600_000
-const streams: Readonly<Record<string, string>> = { trade: 'trades', deposit: 'deposits', withdrawal: 'withdrawals' }
 
 describeContract(
   {
     providerId: 'bybit',
     simulator: {
       providerId: 'bybit',
-      toHeld: (state: SpotState) => {
-        const nowMs = Date.now()
-        const forgottenMs = nowMs + msUntilNoon(nowMs) - memoryMs
-        return toSpotHeld(
-          state,
-          (kind) => streams[kind],
-          // Interest and airdrops are booked in the funding wallet, which has its own list that ccxt does not read, and
-          // so have deposits from other Bybit accounts. Trades are forgotten after two years.
-          (kind, body) =>
-            kind !== 'reward' &&
-            !(kind === 'deposit' && body['internal'] === true) &&
-            !(kind === 'trade' && Date.parse(body.at) < forgottenMs),
-        )
-      },
+      toHeld: bybitHeld,
       permissions: {
         read_only: ['readOnly', 'SpotTrade', 'AccountTransfer', 'ExchangeHistory'],
         excess: ['SpotTrade', 'AccountTransfer', 'ExchangeHistory'],

@@ -43,7 +43,6 @@ export const coinbase = {
   symbolOf: (code: string) => (code === 'ETH2' ? 'ETH' : code),
   deposit: (code: string, amount: string) => ({ type: 'receive', code, amount }),
   codes: { known: 'BTC', unknown: 'ZQNT' },
-  scenarios: ['odd', 'rate_limited', 'flaky'],
   unknownType: { type: 'quantum_leap', code: 'BTC', amount: '0.5' },
 } satisfies Partial<ProviderUnderTest>
 

@@ -112,8 +112,8 @@ describe('Coinbase', async () => {
   const statusOf = async (ref: ConnectionRef): Promise<string | undefined> =>
     (await engine.connections.find(ref, ref.connectionId))?.status
 
-  // First, because moving the clock makes every other connection due as well.
-  it('tokens that ended are renewed once for all jobs, again and again, and never spent twice', async () => {
+  // This test is first, because moving the clock makes every other connection due as well.
+  it('expired tokens are renewed once for all jobs, every time, and never spent twice', async () => {
     const account = await mint('default')
     const ref = await connect(await signIn(account))
     for (let round = 1; round <= 4; round += 1) {

@@ -11,32 +11,9 @@ import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.t
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { toUnits } from '../reconciler.ts'
 import { until } from '../until.ts'
-import { listVerdicts } from './verdict.ts'
-
-interface Effect {
-  asset: string
-  token_id?: string
-  amount: string
-  hash: string | null
-  block_number: number
-}
-
-interface Network {
-  chain_id: number
-  block_number: number
-  balances: { asset: string; standard: string; token_id?: string; decimals: number; balance: string }[]
-  effects: Effect[]
-}
-
-/** What the registry of assets calls the contracts of the simulated chains. */
-const known: Readonly<Record<string, string>> = {
-  native: 'crypto:ethereum',
-  '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': 'crypto:usd-coin',
-  '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913': 'crypto:usd-coin',
-  '0x056fd409e1d7a124bd7017459dfea2f387b6d5cd': 'crypto:gemini-dollar',
-  '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': 'crypto:weth',
-  '0x4200000000000000000000000000000000000006': 'crypto:weth',
-}
+import { toAssetId, toHeld, type Network } from './evm-books.ts'
+import { refusalsOf, scenariosOf } from './scenario-table.ts'
+import { assertVerdict, listVerdicts } from './verdict.ts'
 
 type Sums = Record<string, bigint>
 
@@ -62,10 +39,6 @@ function heldChanges(networks: readonly Network[]): Sums {
       }),
     ),
   )
-}
-
-function toAssetId(chainId: number, asset: string): string {
-  return known[asset] ?? `evm:${chainId}:${asset}`
 }
 
 interface Wallet {
@@ -185,6 +158,14 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
 /** Every chain is deep enough after this. */
 const finalMs = 30 * minuteMs
 
+/** The run after a balance was read judges it, as the chains' own books do. */
+async function assertJudged(world: World, ref: ConnectionRef, wallet: Wallet): Promise<void> {
+  await world.engine.moveClock(finalMs)
+  await world.readAgain(ref)
+  const account = { hold: async () => toHeld({ networks: await wallet.networks() }) }
+  await assertVerdict(world.engine, { ref, account }, { symbolOf: (assetId) => assetId, by: 'asset_id' })
+}
+
 describe('wallets on EVM chains', async () => {
   const world = await openWorld()
   const { engine } = world
@@ -211,10 +192,9 @@ describe('wallets on EVM chains', async () => {
   })
 
   it('every kind of event has its own meaning, and the balances are proved', async () => {
-    const ref = await world.connect(await world.newWallet('default'))
-    // The run after a balance was read proves it.
-    await engine.moveClock(finalMs)
-    await world.readAgain(ref)
+    const wallet = await world.newWallet('default')
+    const ref = await world.connect(wallet)
+    await assertJudged(world, ref, wallet)
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.proof_grade, 'proved')
     const transactions = await listTransactions(world, ref)
     const kinds = new Set(transactions.map(({ type, category, status }) => `${type} ${category} ${status}`))
@@ -241,7 +221,7 @@ describe('wallets on EVM chains', async () => {
     )
   })
 
-  it('an address that was never used is read without fault, and what it is sent later appears once', async () => {
+  it('an address that was never used is read without a fault, and a later payment to it appears once', async () => {
     const wallet = await world.newWallet('empty')
     const ref = await world.connect(wallet)
     assert.deepEqual(await listTransactions(world, ref), [])
@@ -253,6 +233,7 @@ describe('wallets on EVM chains', async () => {
       assert.equal((await listTransactions(world, ref)).length, 1)
       await assertSame(world, ref, wallet)
     }
+    await assertJudged(world, ref, wallet)
   })
 
   it('a new transaction is pending until the chain is deep enough, counts at once, and keeps its id', async () => {
@@ -351,18 +332,22 @@ describe('wallets on EVM chains', async () => {
     await assertSame(world, ref, wallet)
   })
 
-  it('a connection on which every other request fails is read to its end, and its balances are proved', async () => {
-    const wallet = await world.newWallet('flaky')
-    const ref = await world.connect(wallet)
-    await assertSame(world, ref, wallet)
-    // The run after a balance was read proves it.
-    await engine.moveClock(finalMs)
-    await world.readAgain(ref)
-    await assertSame(world, ref, wallet)
-    const { verdicts, rows } = await listVerdicts(engine, ref)
-    assert.deepEqual(verdicts, {})
-    assert.ok(rows.length > 5)
-  })
+  for (const scenario of scenariosOf('evm', 'own file').filter((name) => name !== 'default' && name !== 'empty')) {
+    it(`${scenario}: everything is read, and the proof is right about every asset`, async () => {
+      const wallet = await world.newWallet(scenario)
+      const ref = await world.connect(wallet)
+      await assertSame(world, ref, wallet)
+      await assertJudged(world, ref, wallet)
+      await assertSame(world, ref, wallet)
+      assert.ok((await listVerdicts(engine, ref)).rows.length > 5)
+    })
+  }
+
+  for (const { scenario, cause } of refusalsOf('evm')) {
+    it(`${scenario}: is not added, because of ${cause}`, async () => {
+      await assert.rejects(world.connect(await world.newWallet(scenario)), new RegExp(`"cause":"${cause}"`))
+    })
+  }
 
   it('an address of a contract is refused', async () => {
     const wallet = await world.newWallet('empty')

@@ -105,7 +105,7 @@ describe('rows of real Kraken accounts', async () => {
   }
   const daysAgo = (days: number): number => clock.now() - days * dayMs
 
-  it('`refid: "Unknown"` links nothing: five rewards are five transactions', async () => {
+  it('`refid: "Unknown"` links no rows: five rewards are five transactions', async () => {
     const ledger = Array.from({ length: 5 }, (_, index): Row => {
       const at = daysAgo(10) + index * 60_000
       return {
@@ -133,7 +133,7 @@ describe('rows of real Kraken accounts', async () => {
     assert.ok(both.some(({ id }) => id === first?.id))
   })
 
-  it('a count that is lower than the number of rows closes no window', async () => {
+  it('a count that is lower than the number of rows does not close a window', async () => {
     const ledger = Array.from({ length: 170 }, (_, index): Row => {
       const id = `L${String(index).padStart(3, '0')}`
       return { id, refid: id, timeMs: daysAgo(100) + index * 1_000, type: 'deposit', asset: 'XXBT', amount: '1' }

@@ -12,7 +12,7 @@ import { describe, it } from 'node:test'
 const root = path.resolve(import.meta.dirname, '../..')
 const example = path.join(import.meta.dirname, 'example')
 
-/** Sources alone: packages that were built or installed are linked or left out. */
+/** Only sources: built or installed packages are linked or left out. */
 function isSource(file: string): boolean {
   return !/(^|\/)(node_modules|dist|data|coverage)(\/|$)/.test(path.relative(root, file))
 }

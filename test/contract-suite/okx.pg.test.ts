@@ -1,25 +1,13 @@
 /** OKX, read by the connector over ccxt, keeps the contract of a provider. It forgets trades after three months. */
-import { msUntilNoon } from '../noon.ts'
+import { countedByList, okxHeld } from './spot-books.ts'
 import { describeContract } from './suite.ts'
-import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
-
-const streams: Readonly<Record<string, string>> = { trade: 'trades', deposit: 'deposits', withdrawal: 'withdrawals' }
-const memoryMs = 90 * 24 * 3_600_000
 
 describeContract(
   {
     providerId: 'okx',
     simulator: {
       providerId: 'okx',
-      toHeld: (state: SpotState) => {
-        const nowMs = Date.now()
-        const forgottenMs = nowMs + msUntilNoon(nowMs) - memoryMs
-        return toSpotHeld(
-          state,
-          (kind) => streams[kind],
-          (kind, { at }) => kind in streams && (kind !== 'trade' || Date.parse(at) >= forgottenMs),
-        )
-      },
+      toHeld: okxHeld,
       permissions: { read_only: ['read_only'], excess: ['read_only', 'trade'], missing: [] },
     },
     symbolOf: (code) => code,
@@ -30,7 +18,6 @@ describeContract(
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
     untold: { type: 'airdrop', code: 'LINK', amount: '1.5' },
-    scenarios: ['forgotten', 'rate_limited', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },

@@ -1,4 +1,4 @@
-/** No code outside a provider's own folders knows it by name: the widget, the engine and the sandbox read definitions. */
+/** No code outside a provider's own folders names it: the widget, the engine and the sandbox read definitions. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +23,7 @@ describe('the names of providers', () => {
     { cwd: root },
   ).filter((file) => !exempt.test(file) && !isTest.test(file))
 
-  it('are in no text of the code', () => {
+  it('do not appear in any text of the code', () => {
     assert.ok(files.length > 200, 'the sources were not found')
     const quoted = new RegExp(`['"\`.](?:${ids.join('|')})(?:['"\`]|_)`, 'i')
     const lines = files.flatMap((file) =>

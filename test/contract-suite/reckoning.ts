@@ -23,7 +23,7 @@ export function heldChanges({ records }: Held, symbolOf: (code: string) => strin
 
 type Identify = ((stream: string, partition: string, key: string) => string | undefined) | undefined
 
-/** `stream partition key`, unless told otherwise. */
+/** `stream partition key` by default. */
 function toNames(records: readonly { stream: string; partition: string; key: string }[], identify: Identify): string[] {
   const names = records.map(({ stream, partition, key }) =>
     identify === undefined ? `${stream} ${partition} ${key}` : identify(stream, partition, key),

@@ -2,16 +2,17 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Sandbox } from '@assay/sandbox'
 import type { NewCredentials } from '../../apps/server/src/connections/index.ts'
+import type { ProviderName } from './scenario-table.ts'
 import type { Held, SimulatedAccount, SimulatorUnderTest, SignInUrl } from './simulator.ts'
 
 /** What differs between the sandbox's providers: how their books read, and what their rights are called. */
 export interface SandboxDialect {
-  providerId: keyof Sandbox['urls']
+  providerId: ProviderName
   client?: { clientId: string; clientSecret: string }
   /** Set to sign in at a provider that also has keys. */
   signIn?: true
   toHeld(state: never): Held
-  /** Of an account with a history; `default` unless told. */
+  /** Of an account with a history; `default` by default. */
   scenario?: string
   /** Left out for wallets, which have no rights. */
   permissions?: Readonly<Record<'read_only' | 'excess' | 'missing', readonly string[]>>

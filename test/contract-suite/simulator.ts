@@ -53,12 +53,12 @@ export interface SimulatedAccount {
   hold(): Promise<Held>
   /** The keys of the new records. */
   book(booking: Booking): Promise<string[]>
-  /** The provider takes these records back: they are in no list and in no balance any more. */
+  /** The provider withdraws these records: they disappear from every list and balance. */
   withdraw(keys: readonly string[]): Promise<void>
   /** Gives the account's key or tokens too many rights, or too few, or what they need and no more. */
   setRights(rights: 'read_only' | 'excess' | 'missing'): Promise<void>
   arm(fault: ArmedFault): Promise<void>
-  /** How many calls reached the provider with this account's key, and how often two of them met. */
+  /** How many calls reached the provider with this account's key, and how often two of them overlapped. */
   countCalls(): Promise<{ calls: number; overlaps: number }>
 }
 

@@ -11,29 +11,9 @@ import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
 import { toUnits } from '../reconciler.ts'
 import { until } from '../until.ts'
-import { listVerdicts } from './verdict.ts'
-
-interface State {
-  accounts: {
-    address: string
-    kind: 'wallet' | 'token' | 'stake'
-    lamports: string
-    token?: { mint: string; program: string; amount: string; decimals: number }
-  }[]
-  effects: { account: string; asset: string; amount: string; signature: string | null }[]
-}
-
-const sol = 'crypto:solana'
-/** Wrapped SOL is among the lamports of its account. */
-const nativeMint = 'So11111111111111111111111111111111111111112'
-/** What the registry of assets calls the mints of the simulated chain. */
-const known: Readonly<Record<string, string>> = {
-  EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v: 'crypto:usd-coin',
-  Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB: 'crypto:tether',
-  DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263: 'crypto:bonk',
-  JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN: 'crypto:jupiter',
-  '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo': 'crypto:paypal-usd',
-}
+import { refusalsOf, scenariosOf } from './scenario-table.ts'
+import { nativeMint, sol, toAssetId, toHeld, type State } from './solana-books.ts'
+import { assertVerdict } from './verdict.ts'
 
 type Sums = Record<string, bigint>
 
@@ -46,10 +26,6 @@ function sum(pairs: readonly (readonly [assetId: string, units: bigint])[]): Sum
 
 function toScaled(units: string | bigint, decimals: number): bigint {
   return BigInt(units) * 10n ** BigInt(30 - decimals)
-}
-
-function toAssetId(mint: string): string {
-  return known[mint] ?? `solana:${mint}`
 }
 
 /** What lies in the wallet's accounts, by the virtual machine. */
@@ -179,13 +155,12 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
 const confirmedMs = 1_500
 const finalMs = minuteMs
 
-/** The run after a balance was read judges it: every asset adds up, by its own row. */
-async function assertProved(world: World, ref: ConnectionRef): Promise<void> {
+/** The run after a balance was read judges it, as the chain's own books do. */
+async function assertJudged(world: World, ref: ConnectionRef, wallet: Wallet): Promise<void> {
   await world.engine.moveClock(finalMs)
   await world.readAgain(ref)
-  const { verdicts, rows } = await listVerdicts(world.engine, ref)
-  assert.deepEqual(verdicts, {})
-  assert.ok(rows.length > 1)
+  const account = { hold: async () => toHeld(await wallet.state()) }
+  await assertVerdict(world.engine, { ref, account }, { symbolOf: (assetId) => assetId, by: 'asset_id' })
 }
 
 /** Of the scenario `odd`: tokens that came by the call of another program are as real as a transfer. */
@@ -237,9 +212,7 @@ describe('wallets on Solana', async () => {
   })
 
   it('every kind of event has its own meaning, and the balances are proved', async () => {
-    // The run after a balance was read proves it.
-    await engine.moveClock(finalMs)
-    await world.readAgain(ref)
+    await assertJudged(world, ref, wallet)
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.proof_grade, 'proved')
     const transactions = await listTransactions(world, ref)
     const kinds = new Set(transactions.map(({ type, category, status }) => `${type} ${category} ${status}`))
@@ -271,11 +244,11 @@ describe('wallets on Solana', async () => {
     const odd = await world.newWallet('odd')
     const oddRef = await world.connect(odd)
     await assertSame(world, oddRef, odd)
-    await assertProved(world, oddRef)
+    await assertJudged(world, oddRef, odd)
     await assertInnerMove(world, oddRef, odd)
   })
 
-  it('an address that was never used is read without fault, and what it is sent later appears once', async () => {
+  it('an address that was never used is read without a fault, and a later payment to it appears once', async () => {
     const fresh = await world.newWallet('empty')
     const empty = await world.connect(fresh)
     assert.deepEqual(await listTransactions(world, empty), [])
@@ -287,6 +260,7 @@ describe('wallets on Solana', async () => {
       assert.equal((await listTransactions(world, empty)).length, 2)
       await assertSame(world, empty, fresh)
     }
+    await assertJudged(world, empty, fresh)
   })
 
   it('a new transaction is pending until it is final, counts at once, and keeps its id; a dropped one disappears', async () => {
@@ -339,12 +313,21 @@ describe('wallets on Solana', async () => {
     await assertSame(world, reading, odd)
   })
 
-  it('a connection on which every other request fails is read to its end', async () => {
-    const flaky = await world.newWallet('flaky')
-    const flakyRef = await world.connect(flaky)
-    await assertSame(world, flakyRef, flaky)
-    await assertProved(world, flakyRef)
-  })
+  const further = scenariosOf('solana', 'own file').filter((name) => !['default', 'empty', 'odd'].includes(name))
+  for (const scenario of further) {
+    it(`${scenario}: everything is read, and the proof is right about every asset`, async () => {
+      const other = await world.newWallet(scenario)
+      const otherRef = await world.connect(other)
+      await assertSame(world, otherRef, other)
+      await assertJudged(world, otherRef, other)
+    })
+  }
+
+  for (const { scenario, cause } of refusalsOf('solana')) {
+    it(`${scenario}: is not added, because of ${cause}`, async () => {
+      await assert.rejects(world.connect(await world.newWallet(scenario)), new RegExp(`"cause":"${cause}"`))
+    })
+  }
 
   it('an address of a mint is refused', async () => {
     const usdc = { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' }

@@ -1,4 +1,6 @@
 /** The books of the simulated spot exchanges, as their control API shows them: what happened, in plain terms. */
+import { dayMs } from '@assay/core'
+import { msUntilNoon } from '../noon.ts'
 import type { Held } from './simulator.ts'
 
 interface Happened {
@@ -19,15 +21,59 @@ interface Happened {
   source: string
 }
 
-export interface SpotState {
+interface SpotState {
   balances: Record<string, string>
   records: { id: string; kind: string; body: Happened & Record<string, unknown> }[]
 }
 
 type Change = Held['balances'][number]
 
+const byKind: Readonly<Record<string, string>> = { trade: 'trades', deposit: 'deposits', withdrawal: 'withdrawals' }
+const streamOf = (kind: string): string | undefined => byKind[kind]
+
+/** The engine's clock begins at noon. */
+function forgottenMs(memoryDays: number): number {
+  const nowMs = Date.now()
+  return nowMs + msUntilNoon(nowMs) - memoryDays * dayMs
+}
+
+export function bitfinexHeld(state: SpotState): Held {
+  const isTransfer = (kind: string): boolean => kind === 'deposit' || kind === 'withdrawal'
+  return toSpotHeld(
+    state,
+    (kind) => (isTransfer(kind) ? 'transfers' : streamOf(kind)),
+    () => true,
+  )
+}
+
+/**
+ * Interest and airdrops are booked in the funding wallet, which has its own list that ccxt does not read, and so have
+ * deposits from other Bybit accounts. Trades are forgotten after two years.
+ */
+export function bybitHeld(state: SpotState): Held {
+  const reachMs = forgottenMs(730)
+  return toSpotHeld(
+    state,
+    streamOf,
+    (kind, body) =>
+      kind !== 'reward' &&
+      !(kind === 'deposit' && body['internal'] === true) &&
+      !(kind === 'trade' && Date.parse(body.at) < reachMs),
+  )
+}
+
+/** Trades are forgotten after three months. What is neither a trade nor a transfer has a number for a type. */
+export function okxHeld(state: SpotState): Held {
+  const reachMs = forgottenMs(90)
+  return toSpotHeld(
+    state,
+    streamOf,
+    (kind, { at }) => kind in byKind && (kind !== 'trade' || Date.parse(at) >= reachMs),
+  )
+}
+
 /** `isTold` says whether any list that is read shows this. If none does, the amount is held and cannot be found. */
-export function toSpotHeld(
+function toSpotHeld(
   { balances, records }: SpotState,
   streamOf: (kind: string) => string | undefined,
   isTold: (kind: string, body: Happened & Record<string, unknown>) => boolean,

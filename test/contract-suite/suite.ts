@@ -29,24 +29,24 @@ import {
   storedKeys,
 } from './reckoning.ts'
 import { createSandboxSimulator, type SandboxDialect } from './sandbox-simulator.ts'
-import { listVerdicts, reckonVerdicts } from './verdict.ts'
-import type { ArmedFault, Booking, Held, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
+import { refusalsOf, scenariosOf } from './scenario-table.ts'
+import { assertVerdict, listVerdicts, type Reading } from './verdict.ts'
+import type { ArmedFault, Booking, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
 
-export interface ProviderUnderTest {
+/** `symbolOf`: by the provider's own document; an unknown code is its own symbol. */
+export interface ProviderUnderTest extends Omit<Reading, 'by'> {
   providerId: string
   /** A simulator of packages/sandbox, or one that is started here. */
   simulator: SandboxDialect | { start(): Promise<SimulatorUnderTest> }
-  /** The symbol of one of the provider's codes, by its own document; an unknown code is its own symbol. */
-  symbolOf(code: string): string
-  /** Something that was deposited, as the provider books it. */
+  /** A deposit as the provider books it. */
   deposit(code: string, amount: string): Booking['entries'][number]
-  /** A code that the connector knows, one that it has never heard of, and one with an unknown ending where there are any. */
+  /** A code that the connector knows, an unknown one, and one with an unknown suffix where suffixes exist. */
   codes: { known: string; unknown: string; suffixed?: string }
   /** How many decimals the provider's amounts can have; 18 by default. */
   decimals?: number
-  /** A type of record that exists nowhere; left out where each list has records of one type. */
+  /** An invented type of record; omitted where each list has records of one type. */
   unknownType?: Booking['entries'][number]
-  /** What each way of the simulator to go wrong has to be called. */
+  /** The fault that each of the simulator's failures must be reported as. */
   faults: Readonly<Record<string, { arm: ArmedFault; expects: Fault }>>
   /** How far back every position is resumed; all of history by default. For lists that are read in hundreds of pieces. */
   resumedMs?: number
@@ -61,14 +61,10 @@ export interface ProviderUnderTest {
    * that the books do not have. All of it by default.
    */
   identify?(stream: string, partition: string, key: string): string | undefined
-  /** What the provider holds and tells in no list that is read: the reason why its balances are not fully explained. */
+  /** What the provider holds but shows in no list that is read: the reason why its balances are not fully explained. */
   unexplained?: string
-  /** The provider forgets old records: a proof can only begin where we first looked. */
-  forgets?: true
-  /** Something that the provider credits and tells in no list that is read. */
+  /** An amount that the provider credits but shows in no list that is read. */
   untold?: Booking['entries'][number]
-  /** Further accounts of the simulator that can be read to their end, by the names of their scenarios. */
-  scenarios?: readonly string[]
 }
 
 interface Connected {
@@ -99,7 +95,7 @@ interface World extends ProviderUnderTest {
   engine: TestEngine
   simulatorUnderTest: SimulatorUnderTest
   streams: readonly Stream[]
-  /** Added, verified, and read to the end unless told otherwise. */
+  /** Adds, verifies and, by default, reads to the end. */
   connect(choices?: { account?: SimulatedAccount; read?: boolean }): Promise<Connected>
   /** One account with a history that checks share, because a first read is most of their time. None of them spoils it. */
   shared(): Promise<Connected>
@@ -194,7 +190,7 @@ function checkReading(world: World): void {
       'the default account has a history of several pages',
     )
     await world.assertSame(connected)
-    await assertVerdict(world, connected)
+    await assertVerdict(world.engine, connected, world)
   })
 
   const gap = world.unexplained
@@ -207,9 +203,11 @@ function checkReading(world: World): void {
   })
 
   it('an account that never held anything is read without fault', async () => {
-    const { ref } = await world.connect({ account: await world.simulatorUnderTest.newAccount('empty') })
+    const connected = await world.connect({ account: await world.simulatorUnderTest.newAccount('empty') })
+    const { ref } = connected
     assert.deepEqual(await storedKeys(world.engine.db, ref), [])
     assert.equal((await world.engine.connections.find(ref, ref.connectionId))?.status, 'active')
+    await assertVerdict(world.engine, connected, world)
   })
 
   it('reading again creates no duplicate, changes nothing, and adds new records exactly once', async () => {
@@ -224,14 +222,14 @@ function checkReading(world: World): void {
     await world.readAgain(connected.ref)
     assert.equal((await listTransactions(db, connected.ref)).length, before.length + 1)
     await world.assertSame(connected)
-    await assertVerdict(world, connected, first)
+    await assertVerdict(world.engine, connected, world, first)
   })
 }
 
 function checkScenarios(world: World): void {
   const { untold } = world
   if (untold !== undefined) {
-    it('what arrives between two reads and is in no list is a difference of exactly that much', async () => {
+    it('an amount that arrives between two reads and is in no list is a difference of exactly that amount', async () => {
       const account = await world.simulatorUnderTest.newAccount('empty')
       const connected = await world.connect({ account })
       const first = await account.hold()
@@ -242,7 +240,7 @@ function checkScenarios(world: World): void {
         await world.readAgain(connected.ref)
       }
       await world.assertSame(connected)
-      await assertVerdict(world, connected, first)
+      await assertVerdict(world.engine, connected, world, first)
       const { verdicts } = await listVerdicts(world.engine, connected.ref)
       const difference = toUnits(untold.amount)
       assert.deepEqual(verdicts, {
@@ -250,13 +248,18 @@ function checkScenarios(world: World): void {
       })
     })
   }
-  for (const scenario of world.scenarios ?? []) {
-    it(`${scenario}: everything is read, and the proof is right about it, also after the next record`, async () => {
+  if (!('start' in world.simulator)) checkTable(world, world.simulator)
+}
+
+/** The scenarios of the sandbox. Two of them are the accounts that the other checks read. */
+function checkTable(world: World, { providerId: provider, scenario: usual = 'default' }: SandboxDialect): void {
+  for (const scenario of scenariosOf(provider, 'suite').filter((name) => name !== usual && name !== 'empty')) {
+    it(`${scenario}: everything is read, and the proof is right about it, even after the next record`, async () => {
       const account = await world.simulatorUnderTest.newAccount(scenario)
       const connected = await world.connect({ account })
       const first = await account.hold()
       await world.assertSame(connected)
-      await assertVerdict(world, connected)
+      await assertVerdict(world.engine, connected, world)
       await account.book({ entries: [world.deposit(world.codes.known, '0.25')] })
       // A balance is judged by the read after the one that saw it.
       for (let reads = 0; reads < 2; reads += 1) {
@@ -264,23 +267,22 @@ function checkScenarios(world: World): void {
         await world.readAgain(connected.ref)
       }
       await world.assertSame(connected)
-      await assertVerdict(world, connected, first)
+      await assertVerdict(world.engine, connected, world, first)
     })
   }
-}
-
-/** The proof comes to the verdict that is reckoned from the simulator's books. `first`: those of the first read. */
-async function assertVerdict(world: World, { ref, account }: Connected, first?: Held): Promise<void> {
-  const { verdicts, rows, grade } = await listVerdicts(world.engine, ref)
-  const expected = reckonVerdicts(await account.hold(), world.symbolOf, { forgets: world.forgets === true, first })
-  assert.deepEqual(verdicts, expected)
-  assert.equal(
-    grade,
-    ['open', 'unprovable', 'proved'].find((one) => rows.some((row) => row.grade === one)),
-  )
-  for (const { opening, posted, computed, observed, difference } of rows) {
-    assert.equal(toUnits(computed), toUnits(opening) + toUnits(posted))
-    assert.equal(toUnits(difference ?? '0'), toUnits(observed ?? '0') - toUnits(computed))
+  for (const scenario of scenariosOf(provider, 'interrupted')) {
+    it(`${scenario}: the data read so far stays, without a verdict`, async () => {
+      const { ref } = await world.connect({ account: await world.simulatorUnderTest.newAccount(scenario) })
+      const row = await world.engine.connections.find(ref, ref.connectionId)
+      assert.deepEqual([row?.status, row?.proof_grade], ['needs_reauth', null])
+      assert.deepEqual((await listVerdicts(world.engine, ref)).rows, [])
+    })
+  }
+  for (const { scenario, cause } of refusalsOf(provider)) {
+    it(`${scenario}: is not added, because of ${cause}`, async () => {
+      const account = await world.simulatorUnderTest.newAccount(scenario)
+      await assert.rejects(world.connect({ account }), new RegExp(`"cause":"${cause}"`))
+    })
   }
 }
 
@@ -326,7 +328,7 @@ function stopAfter(jobs: number): () => Promise<boolean> {
   return async () => done++ === jobs
 }
 
-/** Any fault that passes. */
+/** Any temporary fault. */
 function outage({ faults }: World): ArmedFault {
   const passing = Object.values(faults).find(({ expects }) => expects === 'venue_down')
   if (passing === undefined) throw new Error('the simulator has no way to be down')
@@ -370,7 +372,7 @@ async function walk(
   return pages
 }
 
-/** The suite asks without the engine's budget here, so it waits where the provider says that it was asked too often. */
+/** The suite calls without the engine's budget here, so it waits when the provider reports a rate limit. */
 async function retried<T>(ask: () => Promise<T>): Promise<T> {
   let notBefore = 0
   return until('an answer that is not a refusal', async () => {
@@ -393,7 +395,7 @@ function keysOf(pages: readonly WalkedPage[]): string[] {
 
 function checkFaults(world: World): void {
   for (const [name, { arm, expects }] of Object.entries(world.faults)) {
-    it(`${name} is ${expects}, and what was stored stays right`, async () => {
+    it(`${name} is ${expects}, and the stored data stays correct`, async () => {
       const connected = await world.shared()
       const session = await world.open(connected.ref)
       // It works until the fault comes. A sign-in renews its token here, and does not lose the next one to the fault.
@@ -459,12 +461,12 @@ function checkWithdrawn(world: World): void {
 }
 
 function checkKeys(world: World): void {
-  it('two connections with one account are read without clashing', async () => {
+  it('two connections of one account are read without conflict', async () => {
     const account = await world.simulatorUnderTest.newAccount('default')
     const first = await world.connect({ account, read: false })
     const second = await world.connect({ account, read: false })
     // Two jobs with one key at once, which the queue's lanes prevent: one overtakes the other, which comes back after a
-    // pause. The pauses are kept at first, or the two would overtake each other for ever.
+    // pause. The pauses are kept at first, or the two would overtake each other forever.
     await Promise.all([world.engine.drain(), world.engine.drain()])
     await world.engine.drain({ delayed: true })
     for (const connected of [first, second]) {

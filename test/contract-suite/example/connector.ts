@@ -11,7 +11,7 @@ import {
   type TransactionDraft,
 } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../../../packages/connectors/src/kit/answer.ts'
+import { parseJson, readAnswer } from '../../../packages/connectors/src/kit/json.ts'
 import type {
   ApiKeyCredentials,
   Balance,
@@ -23,7 +23,6 @@ import type {
   StoredRecord,
 } from '../../../packages/connectors/src/kit/connector.ts'
 import { fetchText } from '../../../packages/connectors/src/kit/http.ts'
-import { parseJson } from '../../../packages/connectors/src/kit/json.ts'
 import { toRawRecord } from '../../../packages/connectors/src/kit/records.ts'
 import { tidepoolDefinition } from './definition.ts'
 

@@ -2,12 +2,12 @@
  * Compiles the contracts of the simulated EVM chains and writes their ABI and bytecode beside the sources, where the
  * sandbox reads them, so that it needs no compiler. Run it after a change to a contract:
  *
- *   node tools/build-contracts.ts
+ *   node tools/generators/build-contracts.ts
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import solc from 'solc'
 
-const folder = new URL('../packages/sandbox/src/evm/contracts/', import.meta.url)
+const folder = new URL('../../packages/sandbox/src/evm/contracts/', import.meta.url)
 export const artifactsFile = new URL('artifacts.json', folder)
 
 interface Output {

@@ -7,7 +7,7 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { tokens } from '@web3icons/common'
-import { curatedAssets } from '../packages/core/src/assets/known-assets.ts'
+import { curatedAssets } from '../../packages/core/src/assets/known-assets.ts'
 
 /** The chains that wallets are read on, by the names that the source uses and the ids that we use. */
 const networks: ReadonlyMap<string, string> = new Map([
@@ -48,7 +48,7 @@ const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'staked-ether': { 'evm:1': '0xae7ab96520de3a18e5e111b5eaab095312d7fe84' },
 }
 
-export const contractsFile = path.resolve(import.meta.dirname, '../packages/core/src/assets/contracts.json')
+export const contractsFile = path.resolve(import.meta.dirname, '../../packages/core/src/assets/contracts.json')
 
 /** A coin of another chain has no contract on its own, and the source gives it none. */
 export function toContracts(): string {
@@ -60,7 +60,7 @@ export function toContracts(): string {
   return `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
 }
 
-export const tokensFile = path.resolve(import.meta.dirname, '../packages/core/src/assets/tokens.json')
+export const tokensFile = path.resolve(import.meta.dirname, '../../packages/core/src/assets/tokens.json')
 
 export function toTokens(): string {
   const curated = new Set(curatedAssets.flatMap(({ symbol, coingeckoId }) => [symbol, coingeckoId]))

@@ -2,14 +2,14 @@
  * Takes the pictures of docs/images that the README shows: the portfolio of the demo application and the last screen of the
  * widget. Needs `npm start` to run, and Chromium.
  *
- *   node tools/take-screenshots.ts [address of the demo application]
+ *   node tools/generators/take-screenshots.ts [address of the demo application]
  */
 import path from 'node:path'
 import type { Page } from 'playwright-core'
-import { launchBrowser, openContext } from '../test/browser.ts'
-import { button, reachChoice, seeHeading, sendTestKey } from '../test/widget-person.ts'
+import { launchBrowser, openContext } from '../../test/browser.ts'
+import { button, reachChoice, seeHeading, sendTestKey } from '../../test/widget-person.ts'
 
-const folder = path.resolve(import.meta.dirname, '../docs/images')
+const folder = path.resolve(import.meta.dirname, '../../docs/images')
 const [demoUrl = 'http://127.0.0.1:4100'] = process.argv.slice(2)
 const looks = { locale: 'en-US', reducedMotion: 'reduce' } as const
 

@@ -3,7 +3,7 @@
  * @web3icons/core (MIT) has. The package weighs 81 MB and is needed for this alone, so it is not a dependency: fetch
  * and unpack it, then run
  *
- *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/build-icons.ts package
+ *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/generators/build-icons.ts package
  *
  * The variant `background` fills its square with the brand's colour, so it is legible on a light and on a dark page.
  */
@@ -13,9 +13,9 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { listCatalog } from '@assay/connectors/catalog'
 import { tokens } from '@web3icons/common'
-import { curatedAssets } from '../packages/core/src/assets/known-assets.ts'
+import { curatedAssets } from '../../packages/core/src/assets/known-assets.ts'
 
-const outputFile = path.resolve(import.meta.dirname, '../apps/server/src/http/system/icon-drawings.json')
+const outputFile = path.resolve(import.meta.dirname, '../../apps/server/src/http/system/icon-drawings.json')
 
 /** A larger drawing is too detailed for an icon. Its asset keeps the monogram. */
 const drawingBytesMax = 26_000
