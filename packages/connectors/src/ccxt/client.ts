@@ -8,6 +8,7 @@
  */
 import { hourMs, SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
+import { loadExchange } from '../kit/ccxt-exchange.ts'
 import { toSourceError } from '../kit/ccxt.ts'
 import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
@@ -121,10 +122,8 @@ async function openExchange(
   parse: (text: string) => unknown,
   remember: (answer: HttpAnswer) => HttpAnswer,
 ): Promise<Exchange> {
-  // Loading ccxt takes 0.8 s and 80 MB, so it waits for the first call.
-  const { default: ccxt } = await import('ccxt')
-  const exchangeClass = (ccxt as unknown as Record<string, new (config: object) => Exchange>)[facts.id]
-  if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${JSON.stringify(facts.id)}`)
+  // Waits for the first call: a process that calls no exchange does not pay for it.
+  const exchangeClass = await loadExchange(facts.id)
   // Responses are parsed before ccxt asks for them, because ccxt would treat a page that is not JSON as an empty list.
   const parsed = new Map<string, unknown>()
   const exchange = conceal(

@@ -5,15 +5,14 @@
  * become our faults at the end of the file.
  */
 import { SourceError, type Fault } from '@assay/core'
-import type * as ccxtModule from 'ccxt'
 import type { Exchange } from 'ccxt'
+import { loadErrors, loadExchange, type CcxtErrors } from './ccxt-exchange.ts'
 import type { ApiKeyCredentials, Io } from './connector.ts'
 import { fetchText, userAgent } from './http.ts'
 import { parseJsonVerbatim } from './json.ts'
 import { conceal } from './secret.ts'
 
-type Ccxt = typeof ccxtModule
-type ErrorClass = Ccxt['ExchangeError']
+type ErrorClass = CcxtErrors['ExchangeError']
 
 interface CcxtOptions {
   /** ccxt's name of the exchange. */
@@ -22,7 +21,7 @@ interface CcxtOptions {
   api: string
   method: 'GET' | 'POST'
   /** Errors that the provider documents and ccxt does not know. */
-  exceptions?: (ccxt: Ccxt) => { exact?: Record<string, ErrorClass>; broad?: Record<string, ErrorClass> }
+  exceptions?: (errors: CcxtErrors) => { exact?: Record<string, ErrorClass>; broad?: Record<string, ErrorClass> }
   /** Returns the provider's own words from an error; they go into the log and must not quote a credential. */
   wordsOf: (answer: unknown) => readonly string[]
   /** For errors that say more than ccxt's classes can. `detail` is the endpoint and the provider's words. */
@@ -47,10 +46,9 @@ export function createCcxtClient(options: CcxtOptions, credentials: ApiKeyCreden
 
 /** Returns a function and not the ccxt object, because that object holds the keys. */
 async function openExchange(options: CcxtOptions, credentials: ApiKeyCredentials, io: Io) {
-  // ccxt costs 0.8 s and 80 MB, so it is loaded at the first call.
-  const ccxt = await import('ccxt')
-  const exchangeClass = (ccxt as unknown as Record<string, new (config: object) => Exchange>)[options.exchangeId]
-  if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${JSON.stringify(options.exchangeId)}`)
+  // Waits for the first call: a process that calls no exchange does not pay for it.
+  const exchangeClass = await loadExchange(options.exchangeId)
+  const errors = await loadErrors()
   const exchange = conceal(
     new exchangeClass({
       apiKey: credentials.apiKey,
@@ -70,7 +68,7 @@ async function openExchange(options: CcxtOptions, credentials: ApiKeyCredentials
             ...(init.body === undefined ? {} : { body: init.body }),
           }),
         ),
-      exceptions: options.exceptions?.(ccxt) ?? {},
+      exceptions: options.exceptions?.(errors) ?? {},
     }),
   )
   if (io.baseUrl !== undefined) exchange.urls['api'] = withHost(exchange.urls['api'], io.baseUrl)
@@ -112,7 +110,7 @@ function withHost(urls: unknown, baseUrl: string): unknown {
 /**
  * Maps ccxt's error classes to our faults. The most specific class wins: PermissionDenied is a subclass of
  * AuthenticationError, and OnMaintenance of ExchangeNotAvailable, so the prototype chain is walked from the bottom.
- * Classes are recognised by name; importing ccxt here would cost every process 80 MB.
+ * Classes are recognised by name; importing ccxt here would cost every process 30 MB.
  */
 const faultByClass: Readonly<Record<string, Fault>> = {
   PermissionDenied: 'missing_permission',

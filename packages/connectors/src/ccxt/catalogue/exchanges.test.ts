@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import ccxt from 'ccxt'
+import { loadExchange } from '../../kit/ccxt-exchange.ts'
 import { findAbout } from './about.ts'
 import { ccxtDefinitions } from './definitions.ts'
 import { exchanges } from './exchanges.ts'
@@ -17,6 +18,13 @@ describe('the facts about exchanges', () => {
   it('cover every exchange of ccxt, or say why not', () => {
     const known = [...exchanges.map(({ id }) => id), ...Object.keys(leftOut)].toSorted()
     assert.deepEqual(known, [...(ccxt as unknown as { exchanges: string[] }).exchanges].toSorted())
+  })
+
+  it('name exchanges that can be loaded one at a time', async () => {
+    const classes = ccxt as unknown as Record<string, unknown>
+    for (const id of ['kraken', ...exchanges.map((facts) => facts.id)]) {
+      assert.equal(await loadExchange(id), classes[id], id)
+    }
   })
 
   it('never ask for an account password, and ask for a private key only where it is half of an API key', () => {
