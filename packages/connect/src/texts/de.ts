@@ -233,7 +233,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'proof.unexplained': '{amount} {asset} seit {from} lassen sich nicht erklären.',
   'proof.more': { one: '{count} weiteres Asset weicht ab.', other: '{count} weitere Assets weichen ab.' },
 
-  'repaired.title': '{provider} ist repariert',
+  'repaired.title': 'Die Verbindung zu {provider} ist repariert',
   'repaired.lead':
     'Die Verbindung funktioniert wieder und kann nur lesen. Wir machen dort weiter, wo das Lesen aufgehört hat.',
 
@@ -290,7 +290,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.invalid_state.why':
     'Das kann geschehen, wenn die Seite zweimal oder zu lange offen war. Beginnen Sie mit {provider} von vorn.',
   'trouble.invalid_state.do': 'Von vorn beginnen',
-  'trouble.invalid_address.title': 'Diese Adresse gibt es nicht',
+  'trouble.invalid_address.title': 'Diese Adresse ist nicht gültig',
   'trouble.invalid_address.why': 'Kopieren Sie die Adresse noch einmal aus Ihrer Wallet.',
   'trouble.invalid_address.do': 'Noch einmal eingeben',
   'trouble.sign_in_declined.title': 'Sie haben den Zugang bei {provider} nicht erlaubt',
@@ -376,7 +376,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.what_transactions': 'Transaktionen',
   'manage.what_providers': 'Liste der Konten',
   'manage.what_history': 'Wert im Lauf der Zeit',
-  'manage.what_proof': 'ob die Rechnung aufgeht',
+  'manage.what_proof': 'ob die Bestände stimmen',
   'manage.what_claim': 'die Antwort auf eine Frage',
   'manage.what_refresh': 'ob neue Daten da sind',
   'manage.what_user': 'wer Sie sind und was Sie teilen',

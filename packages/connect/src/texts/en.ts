@@ -308,7 +308,7 @@ export const en = {
   'stopped.unreachable.why': 'Check your connection to the internet, then try again. Nothing is lost.',
   'stopped.busy.title': 'Please wait a moment',
   'stopped.busy.why': 'There were too many requests from your network. Try again in a minute.',
-  'stopped.failed.title': 'Something went wrong on our side',
+  'stopped.failed.title': 'There was an error on our side',
   'stopped.failed.why': 'We have recorded it. Try again; what you did so far is kept.',
   'stopped.nothing.title': 'Nothing to do here',
   'stopped.nothing.why': 'This page is opened by an application that you use. Begin there.',
