@@ -51,6 +51,26 @@ describe('texts', () => {
   })
 })
 
+describe('punctuation', () => {
+  const listForms = (texts: Readonly<Record<string, Text>>): string[] => Object.values(texts).flatMap(formsOf)
+
+  it('in French a line never breaks before a mark or inside quotes: the space there is U+202F', () => {
+    for (const form of listForms(fr)) {
+      assert.doesNotMatch(form, /[^\u202f][:;?!»]|«[^\u202f]/, form)
+    }
+  })
+
+  it('in Spanish every question opens with its own mark', () => {
+    for (const form of listForms(es)) {
+      assert.equal(form.split('¿').length, form.split('?').length, form)
+    }
+  })
+
+  it('in Japanese marks are full-width', () => {
+    for (const form of listForms(ja)) assert.doesNotMatch(form, /[:;?]/, form)
+  })
+})
+
 describe('filling a text', () => {
   const text = { one: '{count} asset in {place}', other: '{count} assets in {place}' }
 
