@@ -48,6 +48,15 @@ describe('the words of the consent', () => {
     }
   })
 
+  it('use the punctuation of the language: U+202F before a mark in French, full-width marks in Japanese', () => {
+    const whole = (language: 'fr' | 'ja'): string =>
+      [facts.scopes, ['claims:read'] as const]
+        .map((scopes) => toConsentRecord({ ...facts, scopes, existing: ['Kraken'] }, language))
+        .join('\n')
+    assert.doesNotMatch(whole('fr'), /[^\u202f][:;?!»]|«[^\u202f]/)
+    assert.doesNotMatch(whole('ja'), /[:;?]/)
+  })
+
   it('fill in a name that looks like a placeholder only once', () => {
     assert.equal(toConsentText({ ...facts, app: '{tenant}' }, 'en').title, '{tenant} wants to see your crypto accounts')
   })
