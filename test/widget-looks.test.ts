@@ -37,6 +37,21 @@ async function seeNoSidewaysScroll(page: Page, screen: string): Promise<void> {
   assert.ok(content <= window, `${screen}: ${content} px in ${window} px`)
 }
 
+/** The parts of a question are below each other, and its buttons have room for their words. */
+async function seeQuestion(page: Page): Promise<void> {
+  const question = page.getByRole('dialog')
+  const boxOf = async (part: Locator): Promise<{ y: number; width: number; height: number }> =>
+    (await part.boundingBox()) ?? assert.fail('a part of the question is not shown')
+  const title = await boxOf(question.getByRole('heading'))
+  const text = await boxOf(question.getByRole('paragraph'))
+  assert.ok(text.y >= title.y + title.height, 'the text is below the title')
+  for (const one of await question.getByRole('button').all()) {
+    const box = await boxOf(one)
+    assert.ok(box.y >= text.y + text.height, 'the buttons are below the text')
+    assert.ok(box.height < 60, `a button has one line, not ${box.height} px`)
+  }
+}
+
 describe('the widget under other conditions', () => {
   const world = useWidgetWorld()
 
@@ -71,6 +86,11 @@ describe('the widget under other conditions', () => {
         await sendTestKey(page, 'A lived-in account')
         await seeHeading(page, 'Connected')
         await look('connected')
+        await button(page, 'Not now').click()
+        await page.getByRole('dialog', { name: 'Leave without finishing?' }).waitFor()
+        await look('question')
+        await seeQuestion(page)
+        await button(page, 'Stay').click()
         await button(page, 'Finish').click()
         await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
         await look('demo')
@@ -165,6 +185,7 @@ describe('the widget under other conditions', () => {
       await seeAccessible(page, 'manage')
       await button(page, 'Remove Kraken').click()
       await seeAccessible(page, 'manage, question')
+      await seeQuestion(page)
       await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
       await page.getByText('No account is connected.').waitFor()
       await button(page, 'Revoke Northwind').click()

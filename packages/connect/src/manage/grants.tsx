@@ -104,7 +104,7 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
           <li key={`${access.hour} ${access.endpoint}`}>
             <span>{moment(access.last_at)}</span>
             <span>
-              {t(whatOf(access.endpoint))}, {t('manage.read_count', { count: access.count })}
+              {t(whatOf(access.endpoint))} · {t('manage.read_count', { count: access.count })}
             </span>
           </li>
         ))}

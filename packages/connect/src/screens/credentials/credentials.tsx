@@ -209,7 +209,7 @@ interface ConfirmProps {
 function ConfirmReadOnly({ provider, confirmed, onConfirm }: ConfirmProps): JSX.Element {
   const { t } = useSpeech()
   return (
-    <label class="confirm">
+    <label class="confirm-read-only">
       <input type="checkbox" checked={confirmed} onChange={(event) => onConfirm(event.currentTarget.checked)} />
       <span>{t('credentials.confirm', { provider })}</span>
     </label>
