@@ -8,7 +8,7 @@ import { isSpamAsset } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { keepBalances } from './balances-store.ts'
-import { joinBuckets, link, type Linked } from './records/buckets.ts'
+import { joinGroups, link, type Linked } from './records/groups.ts'
 import type { ChangeDeps } from './changes.ts'
 import { createDerive, type DeriveDeps } from './deriving/derive.ts'
 import { startDestroying, type DestroyDeps, type DestroyNext } from './destroy.ts'
@@ -179,7 +179,7 @@ async function keepPage(
   page: ShownPages,
 ): Promise<{ added: number; doubt: { missing: number; known: number } | undefined }> {
   const linked = linkPage(connector, page)
-  await joinBuckets(tx, ref, linked)
+  await joinGroups(tx, ref, linked)
   const added = await raw.upsertRaw(
     tx,
     ref,

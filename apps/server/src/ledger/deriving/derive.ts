@@ -1,7 +1,7 @@
 /**
  * Deriving, batch by batch and newest first. A batch goes through five stages:
  *
- *   grouped      records that share a bucket (records/buckets.ts)
+ *   grouped      records that share a link key (records/groups.ts)
  *   drafted      by the connector's own rules (draft.ts)
  *   priced       with the prices of the day (draft.ts)
  *   identified   with ids that do not change when it is derived again (render-batch.ts)

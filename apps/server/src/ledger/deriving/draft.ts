@@ -133,10 +133,10 @@ function toDocuments(
   const facts = toFacts(source)
   const recordsOf = Map.groupBy(records, (record) => record.group)
   for (const groupKey of groups) {
-    const bucket = recordsOf.get(groupKey)
-    if (bucket === undefined) continue
+    const group = recordsOf.get(groupKey)
+    if (group === undefined) continue
     try {
-      const safe = withSafeText(toDrafts(source, facts, bucket))
+      const safe = withSafeText(toDrafts(source, facts, group))
       const drafts = mayBeSpam ? safe.map(markSpam) : safe
       const drafted = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
@@ -156,16 +156,16 @@ function toFacts({ connector, state }: Source): AccountFacts {
 }
 
 /**
- * The transactions of a bucket, story by story and the oldest first. A provider that uses one reference again for
+ * The transactions of a group, story by story and the oldest first. A provider that uses one reference again for
  * something else (Kraken does, months later) would give two stories one key: the oldest story keeps it, and a later one
  * adds the key of its first record. Histories are read newest first, so a key that was alone may get an older namesake
  * later: then its transaction changes its id, once.
  */
-function toDrafts(source: Source, facts: AccountFacts, bucket: readonly StoredRecord[]): TransactionDraft[] {
-  const unreadable = bucket.find((record) => record.unreadable !== undefined)
+function toDrafts(source: Source, facts: AccountFacts, group: readonly StoredRecord[]): TransactionDraft[] {
+  const unreadable = group.find((record) => record.unreadable !== undefined)
   if (unreadable !== undefined) throw new Error(unreadable.unreadable)
   const claimed = new Set<string>()
-  return splitStories(bucket, source.storySpanMs).flatMap((story) => {
+  return splitStories(group, source.storySpanMs).flatMap((story) => {
     const drafts = source.connector.toTransactions(story, facts)
     const suffix = `@${story[0]?.key ?? ''}`
     const named = drafts.map((draft) =>
@@ -177,8 +177,8 @@ function toDrafts(source: Source, facts: AccountFacts, bucket: readonly StoredRe
 }
 
 /** Pure: records in the order of time; a gap that is longer than the span begins another story. */
-export function splitStories(bucket: readonly StoredRecord[], storySpanMs: number): StoredRecord[][] {
-  const inOrder = bucket.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
+export function splitStories(group: readonly StoredRecord[], storySpanMs: number): StoredRecord[][] {
+  const inOrder = group.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
   const stories: StoredRecord[][] = []
   let lastMs = -Infinity
   for (const record of inOrder) {

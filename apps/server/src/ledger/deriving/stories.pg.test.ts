@@ -1,4 +1,4 @@
-/** Which records become one transaction: stories, buckets, several link keys, and grouping again. */
+/** Which records become one transaction: stories, groups, several link keys, and grouping again. */
 import { dayMs } from '@assay/core'
 import type { Connector, RawRecord, StoredRecord } from '@assay/connectors'
 import assert from 'node:assert/strict'
@@ -70,7 +70,7 @@ describe('stories', () => {
 })
 
 describe('records with several link keys', () => {
-  it('join the buckets that their keys lead to, even when the record that joins them comes last', async (t) => {
+  it('join the groups that their keys lead to, even when the record that joins them comes last', async (t) => {
     const { db, keepLinked, derive, listWritten } = await openLinked(t)
     await keepLinked(
       linkedRow('L1', ['B'], { type: 'trade', amount: '-1' }),
@@ -89,7 +89,7 @@ describe('records with several link keys', () => {
     await derive()
     const grouped = await listWritten()
     assert.deepEqual([...new Set(grouped.map(({ group_key }) => group_key))], ['A'])
-    // A later record with one of these keys finds the bucket, and a smaller key moves all of them.
+    // A later record with one of these keys finds the group, and a smaller key moves all of them.
     await keepLinked(linkedRow('L4', ['C']))
     assert.deepEqual(await db.rows('select distinct group_key from raw_records'), [{ group_key: 'A' }])
     await keepLinked(linkedRow('L5', ['A', '0']))

@@ -18,7 +18,7 @@ export function newMark(): string {
   return String(randomBytes(8).readBigInt64BE())
 }
 
-/** A record, and the link key that leads to its bucket. */
+/** A record, and the link key that leads to its group. */
 export interface LinkedRecord {
   record: RawRecord
   linkKey: string
@@ -27,8 +27,8 @@ export interface LinkedRecord {
 const given = `unnest($7::text[], $8::text[], $9::timestamptz[], $10::text[], $11::boolean[], $12::text[])
   as g (source_key, link_key, occurred_at, body, pending, unreadable)`
 
-/** The bucket that a link key leads to. Nearly all keys lead to the bucket of their own name (buckets.ts). */
-const bucket = `coalesce((select a.group_key from group_aliases a
+/** The group that a link key leads to. Nearly all keys lead to the group of their own name (groups.ts). */
+const groupOfLink = `coalesce((select a.group_key from group_aliases a
   where a.user_key = $1::bigint and a.connection_key = $2::integer and a.link_key = g.link_key), g.link_key)`
 
 function valuesOf(
@@ -56,8 +56,8 @@ function valuesOf(
 const keepRecords = (change: string): string => `with kept as (
     insert into raw_records as r (user_key, connection_key, stream, partition, fetched_at, source_key, group_key,
       occurred_at, body, pending, unreadable)
-    select $1::bigint, $2::integer, $3::text, $4::text, $5::timestamptz, g.source_key, ${bucket}, g.occurred_at, g.body,
-      g.pending, g.unreadable
+    select $1::bigint, $2::integer, $3::text, $4::text, $5::timestamptz, g.source_key, ${groupOfLink}, g.occurred_at,
+      g.body, g.pending, g.unreadable
     from ${given}
     on conflict (user_key, connection_key, stream, partition, source_key) do update set ${change}
     returning source_key, group_key, occurred_at, xmax = 0 as added
@@ -216,7 +216,7 @@ interface RawRow {
   unreadable: string | null
 }
 
-/** A record, and the bucket that it is in. */
+/** A record, and the group that it is in. */
 export interface GroupedRecord extends StoredRecord {
   group: string
 }

@@ -5,15 +5,15 @@
 import type { Connector, RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import { listRecords, replaceBuckets } from '../records/bucket-store.ts'
-import { link, Unions, type Linked } from '../records/buckets.ts'
+import { listRecords, replaceGroups } from '../records/group-store.ts'
+import { link, Unions, type Linked } from '../records/groups.ts'
 import { markDue, type GroupedRecord } from '../records/raw-store.ts'
 
 export interface Regrouping {
-  /** Records that belong to another bucket, or whose readability has changed; by `toRecordKey`. */
+  /** Records that belong to another group, or whose readability has changed; by `toRecordKey`. */
   moves: ReadonlyMap<string, MovedRecord>
   aliases: ReadonlyMap<string, string>
-  /** Buckets that lose or get records; buckets that exchange records are in one list. */
+  /** Groups that lose or get records; groups that exchange records are in one list. */
   touched: readonly (readonly string[])[]
 }
 
@@ -31,7 +31,7 @@ export function toRecordKey({ stream, partition, key }: { stream: string; partit
   return JSON.stringify([stream, partition, key])
 }
 
-/** Reads every record twice: the last one read may join the buckets of the first. */
+/** Reads every record twice: the last one read may join the groups of the first. */
 export async function planRegrouping(
   sql: Sql,
   ref: ConnectionRef,
@@ -96,12 +96,12 @@ export function regroup({ moves }: Regrouping, records: readonly GroupedRecord[]
   })
 }
 
-/** Stores the new buckets and makes every touched bucket due. The caller's transaction holds the connection alone. */
+/** Stores the new groups and makes every touched group due. The caller's transaction holds the connection alone. */
 export async function applyRegrouping(
   tx: Sql,
   ref: ConnectionRef,
   { moves, aliases, touched }: Regrouping,
 ): Promise<void> {
-  await replaceBuckets(tx, ref, aliases, [...moves.values()])
+  await replaceGroups(tx, ref, aliases, [...moves.values()])
   if (touched.length > 0) await markDue(tx, ref, touched.flat())
 }

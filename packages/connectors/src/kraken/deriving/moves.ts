@@ -26,7 +26,7 @@ export function toMoveDraft(rows: Rows, special: Partial<TransactionDraft> = {})
   })
 }
 
-/** Rows of one `move:` bucket, oldest first: halves of transfers of the same amount of the same asset. */
+/** Rows of one `move:` group, oldest first: halves of transfers of the same amount of the same asset. */
 export function pairMoves(rows: readonly LedgerRow[]): TransactionDraft[] {
   const drafts: TransactionDraft[] = []
   const arrivals = new Set(rows.filter((row) => isPositive(row.amount)))

@@ -1,10 +1,10 @@
-/** All SQL over `group_aliases`, and over the buckets that records move between. */
+/** All SQL over `group_aliases`, and over the groups that records move between. */
 import type { ConnectorState, StoredRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import { keysOf, type ConnectionRef } from '../../owner.ts'
 import type { GroupedRecord } from './raw-store.ts'
 
-/** The keys among these that lead to another bucket than their own. */
+/** The keys among these that lead to another group than their own. */
 export async function listAliases(sql: Sql, ref: ConnectionRef, keys: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql.rows<{ link_key: string; group_key: string }>(
     `select link_key, group_key from group_aliases
@@ -23,7 +23,7 @@ export async function keepAliases(tx: Sql, ref: ConnectionRef, aliases: Readonly
   )
 }
 
-/** Moves records from each bucket to the other, with the keys that lead there. Returns how many records moved. */
+/** Moves records from each group to the other, with the keys that lead there. Returns how many records moved. */
 export async function moveRecords(tx: Sql, ref: ConnectionRef, moves: ReadonlyMap<string, string>): Promise<number> {
   const values = [...keysOf(ref), [...moves.keys()], [...moves.values()]]
   await tx.execute(
@@ -69,8 +69,8 @@ export async function listRecords(
   }))
 }
 
-/** Makes these aliases the connection's only ones, and puts each of these records into its bucket. */
-export async function replaceBuckets(
+/** Makes these aliases the connection's only ones, and puts each of these records into its group. */
+export async function replaceGroups(
   tx: Sql,
   ref: ConnectionRef,
   aliases: ReadonlyMap<string, string>,

@@ -1,21 +1,20 @@
 /**
- * Which records may belong to one story. A connector names the link keys of a record; records that share a key share a
- * bucket, which the database and deriving call a group. Deriving splits a bucket into stories by time
- * (deriving/draft.ts).
+ * Which records are in one group. A connector names the link keys of a record; records that share a key share a group.
+ * Deriving splits a group into stories by time (deriving/draft.ts).
  *
- * The bucket of a record with one link key has that key's name, and nothing else is stored: that is the usual case. A record
- * with several keys joins their buckets into one, the smallest name, and every other key gets a row that leads there. Rows
- * always lead to the end, so finding a bucket takes one step.
+ * The group of a record with one link key has that key's name, and nothing else is stored: that is the usual case. A
+ * record with several keys joins their groups into one, under the smallest of their names, and every other key gets a
+ * row that leads there. Rows always lead to the end, so finding a group takes one step.
  */
 import { toSafeText, type Connector, type RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import * as store from './bucket-store.ts'
+import * as store from './group-store.ts'
 import { markDue } from './raw-store.ts'
 
 type LinkKeys = readonly [string, ...string[]]
 
-/** A record with its link keys. One that cannot be read says why, and is alone in a bucket if it is new. */
+/** A record with its link keys. One that cannot be read says why, and is alone in a group if it is new. */
 export interface Linked<Kept extends RawRecord> {
   record: Kept
   linkKeys: LinkKeys
@@ -44,7 +43,7 @@ export function link<Kept extends RawRecord>(
   }
 }
 
-/** Buckets that become one. The smallest name wins, whatever the order in which their keys are met. */
+/** Groups that become one. The smallest name wins, whatever the order in which their keys are met. */
 export class Unions {
   readonly #parents = new Map<string, string>()
 
@@ -66,8 +65,8 @@ export class Unions {
   }
 }
 
-/** In the transaction that keeps the records: the rows that lead from their link keys to one bucket. */
-export async function joinBuckets(
+/** In the transaction that keeps the records: the rows that lead from their link keys to one group. */
+export async function joinGroups(
   tx: Sql,
   ref: ConnectionRef,
   linked: readonly Pick<Linked<RawRecord>, 'linkKeys'>[],
@@ -76,17 +75,17 @@ export async function joinBuckets(
   if (several.length === 0) return
   const keys = [...new Set(several.flat())]
   const known = await store.listAliases(tx, ref, keys)
-  const bucketOf = (key: string): string => known.get(key) ?? key
+  const groupOf = (key: string): string => known.get(key) ?? key
   const unions = new Unions()
-  for (const one of several) unions.join(one.map(bucketOf))
+  for (const one of several) unions.join(one.map(groupOf))
   const moves = new Map(unions.entries())
   const aliases = new Map(moves)
   for (const key of keys) {
-    const bucket = unions.find(bucketOf(key))
-    if (bucket !== key && known.get(key) !== bucket) aliases.set(key, bucket)
+    const group = unions.find(groupOf(key))
+    if (group !== key && known.get(key) !== group) aliases.set(key, group)
   }
   if (aliases.size > 0) await store.keepAliases(tx, ref, aliases)
-  // A bucket that was only a name until now has no records to move.
+  // A group that was only a name until now has no records to move.
   if (moves.size > 0 && (await store.moveRecords(tx, ref, moves)) > 0) {
     await markDue(tx, ref, [...new Set([...moves.keys(), ...moves.values()])])
   }
