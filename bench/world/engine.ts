@@ -1,7 +1,7 @@
 /** Runs the worker's parts inside this process, to run single jobs and count the statements that they send. */
 import { parseConfig } from '@assay/server/config'
 import { chooseAddresses } from '../../apps/server/src/compose/addresses.ts'
-import { createDoor, openPost } from '../../apps/server/src/compose/door.ts'
+import { createAuthorization, openMail } from '../../apps/server/src/compose/authorization.ts'
 import { createEngine, type Engine } from '../../apps/server/src/compose/engine.ts'
 import { describeProviders, openSandbox } from '../../apps/server/src/compose/providers.ts'
 import { createStatistics } from '../../apps/server/src/enterprise/index.ts'
@@ -29,7 +29,7 @@ export async function openEngine(
   const sandbox = await openSandbox(config, clock, tenants)
   const engine = createEngine({ config, db, clock, keyring, log, providers: describeProviders(config, sandbox) })
   const addresses = await chooseAddresses(config)
-  const { oauth } = createDoor({
+  const { oauth } = createAuthorization({
     config,
     db,
     clock,
@@ -37,7 +37,7 @@ export async function openEngine(
     tenants,
     ...engine,
     addresses,
-    post: openPost(config, db),
+    mail: openMail(config, db),
   })
   const upkeep = createUpkeep({
     ...{ ...engine, db, oauth, statistics: createStatistics({ db }), log },

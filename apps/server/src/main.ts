@@ -3,7 +3,7 @@
  * `worker` talks to providers, `all` does both.
  */
 import { startAtAddresses, type Addresses } from './compose/addresses.ts'
-import { createDoor, openPost } from './compose/door.ts'
+import { createAuthorization, openMail } from './compose/authorization.ts'
 import { createEngine } from './compose/engine.ts'
 import { startHttp, startStatus } from './compose/http.ts'
 import { findKeyring, prepareDatabase } from './compose/installation.ts'
@@ -98,8 +98,8 @@ async function startParts(
   const sandbox = await openSandbox(config, clock, tenants)
   const providers = describeProviders(config, sandbox)
   const engine = createEngine({ config, db, clock, keyring, log, providers, metrics, tracer })
-  const post = openPost(config, db)
-  const door = createDoor({ config, db, clock, keyring, tenants, ...engine, addresses, post })
+  const mail = openMail(config, db)
+  const authorization = createAuthorization({ config, db, clock, keyring, tenants, ...engine, addresses, mail })
 
   const parts = {
     config,
@@ -115,10 +115,10 @@ async function startParts(
     engine,
     sandbox,
     addresses,
-    post,
+    mail,
     providers,
     parent,
-    ...door,
+    ...authorization,
   }
   const worker = role === 'api' ? undefined : await startJobs(opened, parts)
   // A port in use is the commonest failure of a start, and must not leave a worker running.

@@ -109,8 +109,8 @@ export async function openEngine(
 
   const drain: TestEngine['drain'] = async ({ delayed = false, enough = async () => false } = {}) => {
     const tasks: Record<string, (payload: unknown, signal: AbortSignal) => Promise<void>> = {
-      verify: (payload, of) => engine.connections.task(parseStored('verify', payload), of),
-      sync: (payload, of) => engine.sync.task(parseStored('sync', payload), of),
+      verify: (payload, of) => engine.connections.verifyTask(parseStored('verify', payload), of),
+      sync: (payload, of) => engine.sync.runTask(parseStored('sync', payload), of),
       destroy: (payload, of) => engine.connections.destroyTask(parseStored('destroy', payload), of),
     }
     const horizon = delayed ? '5 minutes' : '0'

@@ -140,7 +140,7 @@ async function measureIdleRuns(
     const [callsBefore, walBefore] = [await sandbox.countCalls(account.accountId), await findWalPlace(db)]
     const sent = await recordStatements(async () => {
       await db.clock.refresh()
-      await engine.sync.task(payload, new AbortController().signal)
+      await engine.sync.runTask(payload, new AbortController().signal)
     })
     walBytes.push(Number(await findWalPlace(db)) - Number(walBefore))
     calls.push((await sandbox.countCalls(account.accountId)) - callsBefore)

@@ -111,10 +111,10 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
 }
 
 /** Test keys, codes by mail that never leave, and sign-ins without a person: in sandbox mode alone. */
-function openSandboxHelp({ sandbox, post, engine: { connections } }: Parts) {
-  if (sandbox === undefined || post.mailbox === undefined) return undefined
+function openSandboxHelp({ sandbox, mail, engine: { connections } }: Parts) {
+  if (sandbox === undefined || mail.mailbox === undefined) return undefined
   const { findKey, openSignIn } = connections
-  return { control: sandbox.control, mailbox: post.mailbox, newAccount: randomUUID, findKey, openSignIn }
+  return { control: sandbox.control, mailbox: mail.mailbox, newAccount: randomUUID, findKey, openSignIn }
 }
 
 /** A worker serves no API; it answers only where it is given a port for that. */

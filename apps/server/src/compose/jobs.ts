@@ -15,7 +15,7 @@ const tenantsEveryMs = 1_000
 export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
   const { config, db, keyring, clock, log, tenants, oauth, metrics } = parts
   const { connections, ledger, prices, sync, webhooks } = parts.engine
-  const mailer = parts.post.mailer && watchMailer(parts.post.mailer, metrics)
+  const mailer = parts.mail.mailer && watchMailer(parts.mail.mailer, metrics)
   const { listenUrl } = config.database
   const onTime = <Name extends JobName>(handle: Handler<Name>): Handler<Name> => {
     return async (payload, signal) => {
@@ -25,10 +25,10 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
   }
   const statistics = createStatistics({ db })
   const handlers: Handlers = {
-    verify: onTime(connections.task),
+    verify: onTime(connections.verifyTask),
     destroy: onTime(connections.destroyTask),
-    sync: onTime(sync.task),
-    webhook: onTime(webhooks.task),
+    sync: onTime(sync.runTask),
+    webhook: onTime(webhooks.deliverTask),
     refresh: onTime(sync.refreshTask),
     match: onTime(createMatchTask({ db, ledger })),
     upkeep: onTime(

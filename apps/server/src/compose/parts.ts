@@ -5,7 +5,7 @@ import type { Parent } from '../processes/index.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import type { Addresses } from './addresses.ts'
-import type { Post } from './door.ts'
+import type { Mail } from './authorization.ts'
 import type { Engine, EngineDeps } from './engine.ts'
 import type { OpenSandbox } from './providers.ts'
 
@@ -22,7 +22,7 @@ export interface Parts extends EngineDeps {
   engine: Engine
   sandbox: OpenSandbox | undefined
   addresses: Addresses
-  post: Post
+  mail: Mail
   oauth: Oauth
   connect: Connect
   /** Set when several processes share a port. */

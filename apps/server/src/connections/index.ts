@@ -121,7 +121,7 @@ export interface Connections extends Provisional {
   /** Upkeep: connections whose run is long overdue and has no job. */
   listStalled(limit: number): Promise<DueConnection[]>
   /** The job that verifies a pending connection. */
-  task: Handler<'verify'>
+  verifyTask: Handler<'verify'>
   /** The job that destroys what is left of a removed connection. */
   destroyTask: Handler<'destroy'>
   /** Upkeep: deletes pending rows whose caller is gone and what sessions left behind, and requeues lost removals. */
@@ -202,7 +202,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     planNext: (tx, ref, keyLane, inMs) => store.planNext(tx, ref, keyLane, inMs),
     listStalled: (limit) => store.listStalled(db, { overdueMs: stalledAfterMs, limit }),
 
-    task: ({ ref }) => verifyConnection(gate, db, open, ref),
+    verifyTask: ({ ref }) => verifyConnection(gate, db, open, ref),
     destroyTask: createDestroyTask(deps),
 
     async sweep() {

@@ -147,7 +147,7 @@ describe('reading', async () => {
     const oldLane = await laneOf(ref)
     const payload = { ref, lane: oldLane }
     await setFault(ref, { kind: 'latency_ms', latency_ms: 400 })
-    const old = engine.sync.task(payload, signal)
+    const old = engine.sync.runTask(payload, signal)
     // Does what an accepted repair does, while the old key waits for its answer.
     const repaired = await db.transaction(async (tx) => {
       await tx.execute("update connections set key_lane = 'new' where id = $1", [ref.connectionId])
@@ -162,7 +162,7 @@ describe('reading', async () => {
     await clearFaults()
 
     // Jobs that were queued for the old key continue in the lane of the new one.
-    await engine.sync.task(payload, signal)
+    await engine.sync.runTask(payload, signal)
     assert.deepEqual(await listLanes(ref), ['new'])
     await engine.drain({ delayed: true })
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')

@@ -36,7 +36,7 @@ describe('a run that finds nothing new', async () => {
     const { signal } = new AbortController()
     const sent = await recordStatements(async () => {
       await db.clock.refresh()
-      await engine.sync.task(parseStored('sync', payload), signal)
+      await engine.sync.runTask(parseStored('sync', payload), signal)
     })
     return sent.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim())
   }

@@ -31,7 +31,8 @@ export interface Sync {
   begin(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** Queues the next run. */
   plan(tx: Sql, due: DueConnection, inMs: number): Promise<void>
-  task: Handler<'sync'>
+  /** The job of a run. */
+  runTask: Handler<'sync'>
   /** The job behind a refresh. */
   refreshTask: Handler<'refresh'>
   forget(tx: Sql, ref: ConnectionRef): Promise<void>
@@ -58,7 +59,7 @@ export function createSync(deps: SyncDeps): Sync {
       await queueRun(tx, ref, keyLane, { delayMs: 0, interactive: true })
     },
     plan: (tx, { keyLane, ...ref }, inMs) => queueRun(tx, ref, keyLane, { delayMs: inMs }),
-    task: createRunTask(deps),
+    runTask: createRunTask(deps),
     refreshTask: createRefreshTask(deps),
     forget: (tx, ref) => store.forgetConnection(tx, ref),
     findCoverage: (owner, connectionId, partition) => findCoverage(deps, owner, connectionId, partition),

@@ -136,7 +136,7 @@ describe('a first read', async () => {
     await engine.drain({ enough: async () => jobs++ === 1 })
     const [next] = await listJobs(ref)
     await db.execute('select graphile_worker.remove_job($1)', [`sync:${ref.connectionId}`])
-    await engine.sync.task(parseStored('sync', next?.payload), AbortSignal.abort())
+    await engine.sync.runTask(parseStored('sync', next?.payload), AbortSignal.abort())
     assert.equal((await engine.listCalls(ref))['Ledgers'], undefined)
     const [again] = await listJobs(ref)
     assert.deepEqual([again?.priority, again?.payload], [0, next?.payload])

@@ -176,7 +176,7 @@ describe('reading a connection', async () => {
     )
     const { signal } = new AbortController()
     const job = parseStored('sync', payload)
-    await Promise.all([engine.sync.task(job, signal), engine.sync.task(job, signal)])
+    await Promise.all([engine.sync.runTask(job, signal), engine.sync.runTask(job, signal)])
     await engine.drain({ delayed: true })
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
     assert.equal(await countRaw(ref), await countLedger(ref))

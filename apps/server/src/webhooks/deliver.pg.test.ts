@@ -65,11 +65,11 @@ describe('the messages of a tenant', async () => {
       }
     })
   const run = (webhooks: Webhooks, tenantId: string): Promise<void> =>
-    webhooks.task({ tenantId }, new AbortController().signal)
+    webhooks.deliverTask({ tenantId }, new AbortController().signal)
   const toTask =
     (webhooks: Webhooks): TestTask =>
     (payload, signal) =>
-      webhooks.task(parseStored('webhook', payload), signal)
+      webhooks.deliverTask(parseStored('webhook', payload), signal)
   /** Makes waiting messages due, as if that time had passed. */
   const pass = (ms: number): Promise<number> =>
     db.execute(

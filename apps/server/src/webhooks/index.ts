@@ -58,7 +58,7 @@ export interface Webhooks {
   /** Writes the `transactions.changed` messages that are due. The worker calls it every second. */
   announceDue(): Promise<void>
   /** The job that delivers a tenant's waiting messages. */
-  task: Handler<'webhook'>
+  deliverTask: Handler<'webhook'>
   /** Seals every secret that an older key sealed again with the newest key; `lost` names tenants. */
   reseal(): Promise<Resealed>
   sweep(): Promise<void>
@@ -161,7 +161,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     announceShown: addShown,
     announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
 
-    task: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
+    deliverTask: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
     reseal: () => resealSecrets(db, keyring),
     sweep: () => sweepMessages(deps),
   }

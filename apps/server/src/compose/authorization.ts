@@ -1,4 +1,4 @@
-/** Wires what users and applications enter through: the connect flow, its mail, and the authorization server. */
+/** Wires how a user authorizes an application: the connect flow, its mail, and the authorization server behind it. */
 import { recordAudit } from '../audit.ts'
 import { randomBytes } from 'node:crypto'
 import { isLoopback, type Config } from '../config/config.ts'
@@ -20,15 +20,15 @@ import type { Addresses } from './addresses.ts'
 import type { EngineDeps } from './engine.ts'
 
 /** How many connections are announced when a grant is revoked; more than any user has. */
-const connectionsToldMax = 1_000
+const connectionsAnnouncedMax = 1_000
 
-export interface Post {
+export interface Mail {
   /** Undefined when this installation sends no mail. */
   mailer: Mailer | undefined
   mailbox: SandboxMailbox | undefined
 }
 
-export function openPost({ mode, mail }: Config, db: Database): Post {
+export function openMail({ mode, mail }: Config, db: Database): Mail {
   const mailbox = mode === 'sandbox' ? createSandboxMailbox(db) : undefined
   if (mode === 'live') return { mailer: createTerminalMailer((text) => process.stdout.write(text)), mailbox }
   const smtp = mail === undefined ? undefined : openSmtp(mail)
@@ -39,18 +39,18 @@ function openSmtp({ smtpUrl, from }: NonNullable<Config['mail']>): Mailer {
   return createSmtpMailer({ url: smtpUrl, from, requireTls: !isLoopback(new URL(smtpUrl).hostname) })
 }
 
-interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
+interface AuthorizationDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
   config: Pick<Config, 'signInLimits'>
   tenants: Tenants
   connections: Connections
   webhooks: Webhooks
   addresses: Addresses
-  post: Post
+  mail: Mail
 }
 
-/** Creates the authorization server and the connect flow before it. */
-export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
-  const { config, db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
+/** The authorization server, and the connect flow that leads to its codes. */
+export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; connect: Connect } {
+  const { config, db, clock, keyring, tenants, connections, webhooks, addresses, mail } = deps
   const [tokenKey, ...olderTokenKeys] = keyring.derive('token')
   if (tokenKey === undefined) throw new Error('the keyring is empty')
   const oauth = createOauth({
@@ -68,7 +68,7 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
       if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
     },
     async onGrantRevoked(tx, owner) {
-      for (const { id } of await connections.list(owner, { limit: connectionsToldMax, after: undefined })) {
+      for (const { id } of await connections.list(owner, { limit: connectionsAnnouncedMax, after: undefined })) {
         await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })
       }
     },
@@ -81,7 +81,7 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
     keyring,
     issuer: addresses.authUrl,
     widgetUrl: addresses.widgetUrl,
-    emailSignIn: post.mailer !== undefined,
+    emailSignIn: mail.mailer !== undefined,
     signInLimits: config.signInLimits,
     now: () => clock.now(),
     randomBytes,
