@@ -9,7 +9,7 @@ import type { Claims } from '../../claims/index.ts'
 import type { AskedLimits } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
-import { apply } from '../request/admission.ts'
+import { enforceLimit } from '../request/admission.ts'
 import { acceptFormsOnly } from './form.ts'
 import { limited } from './limited.ts'
 
@@ -80,7 +80,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       anyOrigin: true,
       headers: { 'Cache-Control': 'public, max-age=300' },
       handle: async (request, reply) => {
-        await apply(reply, limits.countAddress(request.ip))
+        await enforceLimit(reply, limits.countAddress(request.ip))
         return claims.jwks()
       },
     })

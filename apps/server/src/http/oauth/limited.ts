@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AskedLimits } from '../../limits/index.ts'
 import { findClaim, OAuthError, type OAuthErrorCode, type OauthRequest } from '../../oauth/index.ts'
-import { apply, tell } from '../request/admission.ts'
+import { enforceLimit, setLimitHeaders } from '../request/admission.ts'
 import { toOauthRequest } from './form.ts'
 
 export function limited(limits: AskedLimits, answer: (request: OauthRequest) => Promise<unknown>) {
@@ -19,16 +19,16 @@ export function limited(limits: AskedLimits, answer: (request: OauthRequest) => 
       const parsed = toOauthRequest(request)
       claim = findClaim(parsed)
       if (claim?.secretSent === true) {
-        await apply(reply, oauth.lookAtClient(claim.clientId))
+        await enforceLimit(reply, oauth.lookAtClient(claim.clientId))
         // The delay comes before the secret is checked. Otherwise the time would reveal whether the secret was right.
         const delayMs = await oauth.delayMs(claim.clientId, address)
         if (delayMs > 0) await wait(delayMs)
       } else {
-        await apply(reply, oauth.lookAtAddress(address))
+        await enforceLimit(reply, oauth.lookAtAddress(address))
       }
       const result = await answer(parsed)
       // Reported and not refused: what was issued must reach the client.
-      if (claim?.secretSent === true) tell(reply, await oauth.countClient(claim.clientId))
+      if (claim?.secretSent === true) setLimitHeaders(reply, await oauth.countClient(claim.clientId))
       return result
     } catch (error) {
       if (error instanceof OAuthError) await countFailure(limits, reply, address, claim, error)
@@ -55,5 +55,5 @@ async function countFailure(
     else if (provesSecret.has(error.code)) await oauth.countClient(claim.clientId)
   }
   // Over the limit the answer no longer gives the reason of the failure.
-  await apply(reply, oauth.countFailure(address))
+  await enforceLimit(reply, oauth.countFailure(address))
 }

@@ -32,8 +32,10 @@ export interface Admission {
 }
 
 export function createAdmission(limits: AskedLimits): Admission {
-  const admitToken: Admission['admitToken'] = (reply, tokenHash) => apply(reply, limits.countToken(keyOf(tokenHash)))
-  const admitAddress: Admission['admitAddress'] = (request, reply) => apply(reply, limits.countAddress(request.ip))
+  const admitToken: Admission['admitToken'] = (reply, tokenHash) =>
+    enforceLimit(reply, limits.countToken(keyOf(tokenHash)))
+  const admitAddress: Admission['admitAddress'] = (request, reply) =>
+    enforceLimit(reply, limits.countAddress(request.ip))
 
   return {
     async admit(request, reply, authenticate) {
@@ -59,7 +61,7 @@ export function createAdmission(limits: AskedLimits): Admission {
   }
 }
 
-export function tell(reply: Headers, verdict: LimitVerdict): void {
+export function setLimitHeaders(reply: Headers, verdict: LimitVerdict): void {
   const { policy, limit, windowSeconds, remaining, resetSeconds } = verdict
   void reply.header('ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
   void reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
@@ -69,14 +71,14 @@ export function tell(reply: Headers, verdict: LimitVerdict): void {
  * Reports the limit, and refuses when it is exceeded. Returns without a promise where this process counts, because a
  * promise would cost every request.
  */
-export function apply(reply: Headers, verdict: LimitVerdict | Promise<LimitVerdict>): Admitted {
-  if (verdict instanceof Promise) return verdict.then((known) => decide(reply, known))
-  decide(reply, verdict)
+export function enforceLimit(reply: Headers, verdict: LimitVerdict | Promise<LimitVerdict>): Admitted {
+  if (verdict instanceof Promise) return verdict.then((known) => enforceVerdict(reply, known))
+  enforceVerdict(reply, verdict)
   return undefined
 }
 
-function decide(reply: Headers, verdict: LimitVerdict): void {
-  tell(reply, verdict)
+function enforceVerdict(reply: Headers, verdict: LimitVerdict): void {
+  setLimitHeaders(reply, verdict)
   if (verdict.admitted) return
   const { limit, windowSeconds, resetSeconds } = verdict
   const message = `At most ${limit} requests in ${windowSeconds} seconds.`
