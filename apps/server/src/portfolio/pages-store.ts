@@ -81,25 +81,23 @@ export interface TransactionsResult {
   removed: RemovedPage | undefined
 }
 
-/** A request as the statements take it: one row more than is shown. */
-type Paged = TransactionsRequest
-
 export async function readTransactions(
   sql: Sql,
   access: Access,
   request: TransactionsRequest,
 ): Promise<Reading<TransactionsResult> | undefined> {
   const { limit } = request
-  const paged: Paged = { ...request, limit: limit + 1 }
-  const form = formOf(paged)
+  // One row more than is shown: it says whether another page follows.
+  const asked: TransactionsRequest = { ...request, limit: limit + 1 }
+  const form = formOf(asked)
   const lead = firstLead(form)
-  const statement = firstStatement(paged, form, lead)
-  const reading = await read<PageRow & RemovedColumns>(sql, access, statement.text, statement.toValues(paged))
+  const statement = firstStatement(asked, form, lead)
+  const reading = await read<PageRow & RemovedColumns>(sql, access, statement.text, statement.toValues(asked))
   if (reading === undefined) return undefined
   const { caller, issues, result } = reading
   const found = toPage(result, limit)
   const isDone = lead !== 'near' || found.end !== undefined || !caller.scopes.has(scope)
-  const page = isDone ? found : await listFurther(sql, access, paged, form)
+  const page = isDone ? found : await listFurther(sql, access, asked, form)
   const removed = request.removed && toRemovedPage(result, limit)
   return { caller, issues, result: { page, removed } }
 }
@@ -132,9 +130,9 @@ function firstLead({ leads }: Form): Lead {
 // Texts are kept: assembling one, and looking its name up, took a tenth of a page's time in this process. Requests have
 // a few hundred forms; a flood of others only evicts what is kept.
 const statementsMax = 1_000
-const statements = new Map<string, PageStatement<Paged>>()
+const statements = new Map<string, PageStatement<TransactionsRequest>>()
 
-function keep(name: string, make: () => PageStatement<Paged>): PageStatement<Paged> {
+function keep(name: string, make: () => PageStatement<TransactionsRequest>): PageStatement<TransactionsRequest> {
   const kept = statements.get(name)
   if (kept !== undefined) return kept
   if (statements.size >= statementsMax) statements.clear()
@@ -143,11 +141,15 @@ function keep(name: string, make: () => PageStatement<Paged>): PageStatement<Pag
   return made
 }
 
-function firstStatement({ shape, removed }: Paged, form: Form, lead: Lead): PageStatement<Paged> {
+function firstStatement(
+  { shape, removed }: TransactionsRequest,
+  form: Form,
+  lead: Lead,
+): PageStatement<TransactionsRequest> {
   return keep(`first ${shape} ${removed !== undefined} ${form.name}`, () => {
-    const binder = createBinder<Paged>(reservedForToken)
+    const binder = createBinder<TransactionsRequest>(reservedForToken)
     const page = pageResult(pageRows(form, lead, binder), binder)
-    const gone = removed && removedResult((request: Paged) => request.removed?.after ?? feedStart, binder)
+    const gone = removed && removedResult((request: TransactionsRequest) => request.removed?.after ?? feedStart, binder)
     const result = gone === undefined ? page : `select * from (${page}) page cross join (${gone}) removed`
     return { text: readingText({ scope, columns: headColumns[shape], result }), toValues: binder.toValues }
   })
@@ -156,26 +158,31 @@ function firstStatement({ shape, removed }: Paged, form: Form, lead: Lead): Page
 async function listFurther(
   sql: Sql,
   owner: Pick<Owner, 'userKey'>,
-  paged: Paged,
+  asked: TransactionsRequest,
   form: Form,
 ): Promise<TransactionsPage> {
-  const lead = await furtherLead(sql, owner, paged, form)
-  const { text, toValues } = keep(`further ${paged.shape} ${lead} ${form.name}`, () => {
-    const binder = createBinder<Paged>(reservedForUser)
+  const lead = await furtherLead(sql, owner, asked, form)
+  const { text, toValues } = keep(`further ${asked.shape} ${lead} ${form.name}`, () => {
+    const binder = createBinder<TransactionsRequest>(reservedForUser)
     const result = pageResult(pageRows(form, lead, binder), binder)
-    return { text: knownUserText({ columns: headColumns[paged.shape], result }), toValues: binder.toValues }
+    return { text: knownUserText({ columns: headColumns[asked.shape], result }), toValues: binder.toValues }
   })
-  return toPage(await sql.row<PageRow>(text, [owner.userKey, ...toValues(paged)]), paged.limit - 1)
+  return toPage(await sql.row<PageRow>(text, [owner.userKey, ...toValues(asked)]), asked.limit - 1)
 }
 
-async function furtherLead(sql: Sql, owner: Pick<Owner, 'userKey'>, paged: Paged, form: Form): Promise<Lead> {
+async function furtherLead(
+  sql: Sql,
+  owner: Pick<Owner, 'userKey'>,
+  asked: TransactionsRequest,
+  form: Form,
+): Promise<Lead> {
   const { leads } = form
   if (leads.length === 1 && leads[0] === 'kind') return 'kind'
   const { text, toValues } = keep(`count ${form.name}`, () => {
-    const binder = createBinder<Paged>(reservedForUser)
+    const binder = createBinder<TransactionsRequest>(reservedForUser)
     return { text: knownUserText({ result: countResult(form, rareMax, binder) }), toValues: binder.toValues }
   })
-  const counts = await sql.row<Partial<Record<Filter, number>>>(text, [owner.userKey, ...toValues(paged)])
+  const counts = await sql.row<Partial<Record<Filter, number>>>(text, [owner.userKey, ...toValues(asked)])
   return leads.find((lead) => (counts[lead] ?? rareMax) < rareMax) ?? (leads[0] === 'asset' ? 'asset' : 'walk')
 }
 
@@ -214,18 +221,18 @@ export async function listTransactions(
   { userKey }: Pick<Owner, 'userKey'>,
   request: UserPageRequest,
 ): Promise<TransactionItem[]> {
-  const paged: Paged = { ...request, shape: 'v2' }
-  const form = formOf(paged)
+  const asked: TransactionsRequest = { ...request, shape: 'v2' }
+  const form = formOf(asked)
   const list = (lead: Lead): Promise<TransactionItem[]> => {
     const { text, toValues } = keep(`rows ${lead} ${form.name}`, () => {
-      const binder = createBinder<Paged>(reservedForUser)
+      const binder = createBinder<TransactionsRequest>(reservedForUser)
       const result = pageRows(form, lead, binder)
       return { text: knownUserText({ columns: headColumns.v2, result }), toValues: binder.toValues }
     })
-    return sql.rows<TransactionItem>(text, [userKey, ...toValues(paged)])
+    return sql.rows<TransactionItem>(text, [userKey, ...toValues(asked)])
   }
   const first = firstLead(form)
   const found = await list(first)
   if (first !== 'near' || found.length === request.limit) return found
-  return list(await furtherLead(sql, { userKey }, paged, form))
+  return list(await furtherLead(sql, { userKey }, asked, form))
 }

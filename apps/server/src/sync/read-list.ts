@@ -114,7 +114,7 @@ async function walkWindow(
 ): Promise<'closed' | 'stopped' | Stop> {
   const walk = startWalk(list, step)
   const committer = startCommitter(reading, (pages) => keepPages(deps, reading, walk, pages))
-  let fetching = fetchPage(reading, walk, walk.from?.position ?? null)
+  let fetching = askForPage(reading, walk, walk.from?.position ?? null)
   try {
     for (;;) {
       const asked = await fetching
@@ -134,7 +134,7 @@ async function walkWindow(
         if (kept === 'overtaken') return { kind: 'overtaken' }
         return next === null ? 'closed' : 'stopped'
       }
-      fetching = fetchPage(reading, walk, next)
+      fetching = askForPage(reading, walk, next)
       if ((await committer.offer(walk)) === 'overtaken') return { kind: 'overtaken' }
     }
   } finally {
@@ -144,7 +144,7 @@ async function walkWindow(
   }
 }
 
-function fetchPage(reading: Reading, { list, window }: Walk, position: string | null): Promise<Asked<Page>> {
+function askForPage(reading: Reading, { list, window }: Walk, position: string | null): Promise<Asked<Page>> {
   const { stream, partition } = list
   const { start, end } = window
   const { cursor } = placeOfList(reading, list)
