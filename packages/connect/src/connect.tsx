@@ -1,7 +1,7 @@
 /** Entry of index.html and callback/index.html. */
 import { render } from 'preact'
 import { loadConfig, applyLook } from './config.ts'
-import { followFrame, isFramed, proveParent, tell, tellClaimed, toError } from './flow/embedding.ts'
+import { followFrame, isFramed, proveParent, sendMessage, sendToClaimedOrigin, toError } from './flow/embedding.ts'
 import { openSession } from './flow/start.ts'
 import { toStopReason } from './flow/stop-reason.ts'
 import { IconsProvider } from './parts/icons.tsx'
@@ -16,7 +16,7 @@ if (root !== null) void open(root)
 async function open(root: HTMLElement): Promise<void> {
   const asked = new URLSearchParams(location.search)
   applyLook(undefined, asked.get('theme'))
-  tellClaimed(location.search, { type: 'loaded' })
+  sendToClaimedOrigin(location.search, { type: 'loaded' })
   try {
     const config = await loadConfig()
     applyLook(config.look, asked.get('theme'))
@@ -41,9 +41,9 @@ async function open(root: HTMLElement): Promise<void> {
       </SpeechProvider>,
       root,
     )
-    if (session !== undefined) tell(session, { type: 'ready' })
+    if (session !== undefined) sendMessage(session, { type: 'ready' })
   } catch (error) {
-    tellClaimed(asked.toString(), toError(toStopReason(error)))
+    sendToClaimedOrigin(asked.toString(), toError(toStopReason(error)))
     if (isFramed()) return
     const speech = await loadSpeech(navigator.languages)
     render(

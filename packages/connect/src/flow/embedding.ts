@@ -14,14 +14,18 @@ import {
 } from '../loader/protocol.ts'
 import type { StopReason } from './stop-reason.ts'
 
-type Place = Pick<Session, 'display' | 'web_message_origin'>
+/** How the application shows the widget, and the origin that its messages go to. */
+type Embedding = Pick<Session, 'display' | 'web_message_origin'>
 
 export function isFramed(): boolean {
   return window.parent !== window
 }
 
 /** Never settles for a parent that is not the registered one. */
-export async function proveParent({ display, web_message_origin: origin }: Place): Promise<{ fitsContent: boolean }> {
+export async function proveParent({
+  display,
+  web_message_origin: origin,
+}: Embedding): Promise<{ fitsContent: boolean }> {
   if (!isFramed()) return { fitsContent: false }
   if (display !== 'iframe' || origin === null || !areAncestors(origin)) return new Promise(() => undefined)
   const nonce = crypto.randomUUID()
@@ -47,7 +51,10 @@ function areAncestors(origin: string): boolean {
 /**
  * Sent to the origin that the URL claims, before the service has checked it, so the message contains nothing sensitive.
  */
-export function tellClaimed(query: string, message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>): void {
+export function sendToClaimedOrigin(
+  query: string,
+  message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>,
+): void {
   const origin = new URLSearchParams(query).get('web_message_origin')
   const target = isFramed() ? window.parent : openerWindow()
   if (target === null || origin === null || !URL.canParse(origin)) return
@@ -82,21 +89,25 @@ export function toError({ name, detail }: StopReason): Extract<WidgetMessage, { 
 }
 
 /** What a frame cannot do by itself: be as high as its content, and close the dialog that it is in. */
-export function followFrame(place: Place, root: HTMLElement, fitsContent: boolean): void {
+export function followFrame(embedding: Embedding, root: HTMLElement, fitsContent: boolean): void {
   if (!isFramed()) return
   document.documentElement.toggleAttribute('data-fits', fitsContent)
   new ResizeObserver(() => {
-    tell(place, { type: 'height', height: Math.ceil(root.getBoundingClientRect().height) })
+    sendMessage(embedding, { type: 'height', height: Math.ceil(root.getBoundingClientRect().height) })
   }).observe(root)
   addEventListener('keydown', (event) => {
     // A list that is open, or a question that is asked, takes the key for itself.
     const isTaken = event.defaultPrevented || document.querySelector('dialog[open]') !== null
-    if (event.key === 'Escape' && !isTaken) tell(place, { type: 'escape' })
+    if (event.key === 'Escape' && !isTaken) sendMessage(embedding, { type: 'escape' })
   })
 }
 
-export function tell(place: Place, message: Exclude<WidgetMessage, { type: 'hello' | 'loaded' | 'error' }>): boolean {
-  const { display, web_message_origin: origin } = place
+/** To the page that opened the widget; false when there is none, and the browser has to be redirected. */
+export function sendMessage(
+  embedding: Embedding,
+  message: Exclude<WidgetMessage, { type: 'hello' | 'loaded' | 'error' }>,
+): boolean {
+  const { display, web_message_origin: origin } = embedding
   const target =
     display === 'iframe' ? (isFramed() ? window.parent : null) : display === 'popup' ? openerWindow() : null
   if (target === null || origin === null) return false
@@ -110,9 +121,9 @@ function openerWindow(): Window | null {
 }
 
 /** Returns to the application in the way in which it opened us. */
-export function leave(place: Place, redirectTo: string): void {
-  if (tell(place, { type: 'result', result: toResult(redirectTo) })) {
-    if (place.display === 'popup') window.close()
+export function leave(embedding: Embedding, redirectTo: string): void {
+  if (sendMessage(embedding, { type: 'result', result: toResult(redirectTo) })) {
+    if (embedding.display === 'popup') window.close()
     return
   }
   // Replaced, so that the browser's Back does not lead into a session that is over.

@@ -12,7 +12,7 @@ import {
   type SessionApi,
 } from '../api/session-api.ts'
 import type { WidgetConfig } from '../config.ts'
-import { isFramed, tellClaimed, toError, toRefusal } from './embedding.ts'
+import { isFramed, sendToClaimedOrigin, toError, toRefusal } from './embedding.ts'
 import { handToOpener, readProviderAnswer } from './provider-page.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
 import { forgetSecret, readKept } from './storage.ts'
@@ -47,7 +47,7 @@ async function begin(authUrl: string, query: string): Promise<Opening> {
     const begun = await beginSession(authUrl, query)
     if (begun.redirect_to !== null) {
       // A loader that listens gets the reason; without one, the redirect carries it.
-      tellClaimed(query, toRefusal(begun.redirect_to))
+      sendToClaimedOrigin(query, toRefusal(begun.redirect_to))
       // In a frame nothing may be shown, and the application's own page belongs at the top.
       if (!isFramed()) location.replace(begun.redirect_to)
       return { kind: 'left' }
@@ -59,7 +59,7 @@ async function begin(authUrl: string, query: string): Promise<Opening> {
     return { kind: 'flow', api, start }
   } catch (error) {
     const reason = toStopReason(error)
-    tellClaimed(query, toError(reason))
+    sendToClaimedOrigin(query, toError(reason))
     return { kind: 'stopped', reason, client: null }
   }
 }

@@ -8,7 +8,7 @@ import { followSession } from '../api/events.ts'
 import type { ErrorItem } from '../api/http.ts'
 import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from '../api/session-api.ts'
 import { useSpeech } from '../texts/index.ts'
-import { leave, tell } from './embedding.ts'
+import { leave, sendMessage } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
 import { forgetSecret, toEnded, writeKept } from './storage.ts'
 import { isPassing, useDraft, type Draft } from './use-draft.ts'
@@ -65,7 +65,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     }),
   )
   useEffect(() => {
-    if (screen.name !== 'sign_in_off') tell(session, { type: 'step', step: screen.name })
+    if (screen.name !== 'sign_in_off') sendMessage(session, { type: 'step', step: screen.name })
   }, [screen.name, session.session_id])
 
   const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
@@ -136,7 +136,7 @@ function useAdded(
       const item: ErrorItem = errors[0] ?? { cause: 'internal', message: '' }
       if (added || !isPassing(item.cause)) draft.drop()
       if (added && connection_id !== null) {
-        tell(session, { type: 'connected', providerId: asked.providerId, connectionId: connection_id })
+        sendMessage(session, { type: 'connected', providerId: asked.providerId, connectionId: connection_id })
         if (session.existing.some((existing) => existing.connection_id === connection_id)) {
           return go({ name: 'repaired', providerId: asked.providerId })
         }
