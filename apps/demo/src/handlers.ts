@@ -62,6 +62,6 @@ export async function signOut({ sessions }: DemoDeps, { session }: Visit): Promi
 }
 
 export async function receiveEvent({ webhooks }: DemoDeps, { request }: Visit): Promise<Answer> {
-  const believed = await webhooks.receive({ headers: request.headers, body: await readBody(request) })
-  return { status: believed ? 204 : 401, headers: {}, body: '' }
+  const isAccepted = await webhooks.receive({ headers: request.headers, body: await readBody(request) })
+  return { status: isAccepted ? 204 : 401, headers: {}, body: '' }
 }

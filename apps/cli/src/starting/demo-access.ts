@@ -24,12 +24,12 @@ class Unavailable extends Error {}
 export async function openDemoAccess(
   url: string,
   redirectUri: string,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<{ token: string }> {
   const deadline = performance.now() + unavailableMaxMs
   for (;;) {
     try {
-      return await openOnce(url, redirectUri, tell)
+      return await openOnce(url, redirectUri, print)
     } catch (error) {
       if (!(error instanceof Unavailable) || performance.now() > deadline) throw error
       await new Promise((resolve) => setTimeout(resolve, pollMs))
@@ -37,10 +37,10 @@ export async function openDemoAccess(
   }
 }
 
-async function openOnce(url: string, redirectUri: string, tell: (line: string) => void): Promise<{ token: string }> {
+async function openOnce(url: string, redirectUri: string, print: (line: string) => void): Promise<{ token: string }> {
   const token = await authorize(url, redirectUri, [])
   if ((await listConnections(url, token)).length > 0) return { token }
-  tell(
+  print(
     'Connecting demo accounts at the simulated Kraken and Coinbase and a Bitcoin wallet, and reading their history …',
   )
   const connected = await authorize(url, redirectUri, demoProviders)
@@ -49,11 +49,11 @@ async function openOnce(url: string, redirectUri: string, tell: (line: string) =
     const connections = await listConnections(url, connected)
     if (connections.length > 0 && connections.every(({ status }) => status === 'active')) {
       const count = connections.reduce((sum, { transaction_count }) => sum + transaction_count, 0)
-      tell(`Read ${count} transactions.`)
+      print(`Read ${count} transactions.`)
       return { token: connected }
     }
     if (performance.now() > deadline) {
-      tell('The history is still being read; this continues in the background.')
+      print('The history is still being read; this continues in the background.')
       return { token: connected }
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))

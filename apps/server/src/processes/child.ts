@@ -26,13 +26,13 @@ export function findParent(options: {
   let last = 0
   let take: (socket: Socket) => void = (socket) => void socket.destroy()
 
-  const tell = (message: ToParent): void => void process.send?.(message)
+  const sendToParent = (message: ToParent): void => void process.send?.(message)
   function ask(toMessage: (id: number) => ToParent): Promise<unknown> {
     last += 1
     const id = last
     return new Promise((resolve) => {
       waiting.set(id, resolve)
-      tell(toMessage(id))
+      sendToParent(toMessage(id))
     })
   }
 
@@ -41,7 +41,7 @@ export function findParent(options: {
     // The socket is missing if the caller hung up while the connection was being passed on.
     if (message.kind === 'connection') {
       // Before anything is read from it: until then the parent can give it to another child.
-      tell({ kind: 'taken', id: message.id })
+      sendToParent({ kind: 'taken', id: message.id })
       return void (socket && take(socket))
     }
     if (message.kind === 'stop') return options.onStop()
@@ -50,7 +50,7 @@ export function findParent(options: {
       waiting.delete(message.id)
       return
     }
-    void options.readOwnMetrics().then((metrics) => tell({ kind: 'own metrics', metrics }))
+    void options.readOwnMetrics().then((metrics) => sendToParent({ kind: 'own metrics', metrics }))
   })
 
   return {
@@ -58,10 +58,10 @@ export function findParent(options: {
       askLimits((call, words) => ask((id) => ({ kind: 'limit', id, call, words, nowMs: now() })), settings, now),
     places: {
       take: async (key, max) => (await ask((id) => ({ kind: 'take place', id, key, max }))) as boolean,
-      leave: (key) => tell({ kind: 'leave place', key }),
+      leave: (key) => sendToParent({ kind: 'leave place', key }),
     },
     readMetrics: async () => (await ask((id) => ({ kind: 'all metrics', id }))) as string,
     takeConnections: (taker) => void (take = taker),
-    sayReady: (url) => tell({ kind: 'ready', url }),
+    sayReady: (url) => sendToParent({ kind: 'ready', url }),
   }
 }

@@ -91,7 +91,7 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const finalBlock = height.height - client.chain.depth
   const read = readRows(stream, rows, window, at, { ...height, finalBlock })
   const cut = findCutBlock(at, read, rows.length, size)
-  const next = cut === undefined ? findNext(at, read, rows.length, size) : findBehind(cut, window)
+  const next = cut === undefined ? findNext(at, read, rows.length, size) : startAfter(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
@@ -191,7 +191,8 @@ function findCutBlock(at: Place, read: readonly ReadRow[], rowCount: number, siz
   return isDeepest && rowCount >= size && read.every(({ block }) => block === at.from) ? at.from : undefined
 }
 
-function findBehind(block: number, { end }: Window): Next | null {
+/** Null when that block was the last of the window. */
+function startAfter(block: number, { end }: Window): Next | null {
   return block + 1 < end ? { from: block + 1, page: 1, counts: [] } : null
 }
 

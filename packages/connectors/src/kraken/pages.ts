@@ -107,7 +107,7 @@ function followOffset(place: Place, keys: readonly string[]): Place | null {
   return { ...place, offset: lastOffset, lastKey: newest }
 }
 
-const names = {
+const fundingLists = {
   deposits: { endpoint: 'DepositStatus', members: ['deposit', 'deposits'] },
   withdrawals: { endpoint: 'WithdrawStatus', members: ['withdrawals', 'withdrawal'] },
 } as const
@@ -122,7 +122,7 @@ async function fetchFundingPage(
   window: Window,
   position: string | null,
 ): Promise<Page> {
-  const { endpoint, members } = names[stream]
+  const { endpoint, members } = fundingLists[stream]
   const params = { ...edges(window), cursor: position ?? 'true', limit: String(pageSize) }
   const { rows, cursor } = readFundingAnswer(endpoint, members, await call(endpoint, params))
   const records = rows.map((value) =>
