@@ -5,4 +5,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PWD/node_modules/.bin:$PATH
-node --test test/dashboard-queries.ts
+node --test test/operations/dashboard-queries.ts

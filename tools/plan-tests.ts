@@ -13,17 +13,18 @@ export const fileTimeoutMs = 1_800_000
 
 /** These have a process of their own, and start first. One that takes long would hold up the files behind it. */
 export const alone: Readonly<Record<string, string>> = {
-  'test/database-dies.test.ts': 'silences console.trace, and connections that it broke may still report errors',
-  'test/export.test.ts': 'measures memory',
-  'test/failover.test.ts': 'silences console.trace, and connections that it broke may still report errors',
-  'test/feed.test.ts': 'takes long',
-  'test/kill.test.ts': 'takes long',
-  'test/memory.test.ts': 'measures memory',
-  'test/user-keys.test.ts': 'records every statement that its process sends',
-  'test/widget-two-ways.test.ts': 'takes long',
-  'test/widget-wallet.test.ts': 'takes long',
-  'test/widget.test.ts': 'takes long',
-  'test/workers.test.ts': 'takes long',
+  'test/failures/database-dies.test.ts':
+    'silences console.trace, and connections that it broke may still report errors',
+  'test/data/export.test.ts': 'measures memory',
+  'test/failures/failover.test.ts': 'silences console.trace, and connections that it broke may still report errors',
+  'test/data/feed.test.ts': 'takes long',
+  'test/failures/kill.test.ts': 'takes long',
+  'test/data/memory.test.ts': 'measures memory',
+  'test/cluster/user-keys.test.ts': 'records every statement that its process sends',
+  'test/widget/widget-two-ways.test.ts': 'takes long',
+  'test/widget/widget-wallet.test.ts': 'takes long',
+  'test/widget/widget.test.ts': 'takes long',
+  'test/failures/workers.test.ts': 'takes long',
 }
 
 type Kind = 'alone' | 'whole' | 'contract' | 'simulator' | 'database' | 'pure'

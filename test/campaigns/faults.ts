@@ -10,13 +10,13 @@
 import { parseArgs } from 'node:util'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
-import { createChance, pick, type Chance } from '../bad-input-values.ts'
+import { createChance, pick, type Chance } from '../security/bad-input-values.ts'
 import type { ArmedFault, SimulatedAccount } from '../contract-suite/simulator.ts'
 import { ofConnection } from '../of-connection.ts'
 import { stopOwnPostgres } from '../postgres.ts'
 import { withEngine } from './campaign-engine.ts'
 import { compareEvidence, gatherEvidence } from './evidence.ts'
-import { accountNames, add, connect, openSimulator, readAgain } from './proof-accounts.ts'
+import { accountNames, add, connect, openSimulator, readAgain } from './proof/proof-accounts.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 

@@ -57,7 +57,7 @@ export interface Installation {
 export const firstDatabase = 'assay'
 
 const program = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
-const probed = ['--expose-gc', '--import', path.join(import.meta.dirname, 'memory-probe.ts')]
+const probed = ['--expose-gc', '--import', path.join(import.meta.dirname, 'memory/memory-probe.ts')]
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 export async function openInstallation(): Promise<Installation> {

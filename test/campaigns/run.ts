@@ -8,7 +8,7 @@ interface Campaign {
 
 const campaigns: Record<string, Campaign> = {
   kill: {
-    load: async () => (await import('./kill-report.ts')).kill,
+    load: async () => (await import('./kill/kill-report.ts')).kill,
     summary:
       '[--kills 100] [--seed n] [--entries 100000] [--provider kraken] [--sabotage] [--cluster]: kill -9 at random moments of a sync, nothing lost',
   },
@@ -22,16 +22,16 @@ const campaigns: Record<string, Campaign> = {
     summary: '[--minutes 10]: 80 % of the peak with PostgreSQL killed half-way, every request answered',
   },
   failover: {
-    load: async () => (await import('./failover.ts')).run,
+    load: async () => (await import('./failover/failover.ts')).run,
     summary:
       '[--kills 10] [--seed n] [--entries 100000] [--rate 20] [--asynchronous]: the primary under Patroni killed under load, nothing lost',
   },
   memory: {
-    load: async () => (await import('./memory.ts')).run,
+    load: async () => (await import('./memory/memory.ts')).run,
     summary: '[--small 10000] [--large 100000]: the memory of a worker does not grow with the history it reads',
   },
   export: {
-    load: async () => (await import('./export.ts')).run,
+    load: async () => (await import('./memory/export.ts')).run,
     summary:
       '[--small 10000] [--large 100000]: the memory of the API does not grow with what it exports to a slow reader',
   },
@@ -40,29 +40,29 @@ const campaigns: Record<string, Campaign> = {
     summary: '[--requests 20000] [--seed n]: spoiled requests to every endpoint, never a 5xx',
   },
   attacks: {
-    load: async () => (await import('./attacks.ts')).run,
+    load: async () => (await import('./attacks/attacks.ts')).run,
     summary: '[--seed n] [words of a name …]: every named attack on OAuth and on the service, against a running one',
   },
   feed: {
-    load: async () => (await import('./feed.ts')).run,
+    load: async () => (await import('./feed/feed.ts')).run,
     summary:
       '[--seed n] [--rounds 25] [--users 4] [--sabotage counter|page|tenant] [--cluster]: copies kept through the feeds equal the lists',
   },
   proof: {
-    load: async () => (await import('./proof.ts')).run,
+    load: async () => (await import('./proof/proof.ts')).run,
     summary: '[--seed n] [--sabotages 200] [--accounts kraken,evm,…]: sabotaged records are noticed, each in its place',
   },
   verdicts: {
-    load: async () => (await import('./verdicts.ts')).run,
+    load: async () => (await import('./proof/verdicts.ts')).run,
     summary:
       '[--all] [--only bybit,evm,…] [--scenarios large,…]: the proof of long accounts is what the simulators’ books lead to',
   },
   distribution: {
-    load: async () => (await import('./distribution.ts')).run,
+    load: async () => (await import('./cluster/distribution.ts')).run,
     summary: '--database-url postgres://… [--reset]: on a Citus cluster every hot statement goes to one shard',
   },
   cluster: {
-    load: async () => (await import('./cluster.ts')).run,
+    load: async () => (await import('./cluster/cluster.ts')).run,
     summary:
       '[--database-url postgres://…] [--only command|tests|nodes|walk] [--kills 12] [--seed n]: the service on a Citus cluster whose nodes are killed',
   },

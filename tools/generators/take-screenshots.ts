@@ -6,8 +6,8 @@
  */
 import path from 'node:path'
 import type { Page } from 'playwright-core'
-import { launchBrowser, openContext } from '../../test/browser.ts'
-import { button, reachChoice, seeHeading, sendTestKey } from '../../test/widget-person.ts'
+import { launchBrowser, openContext } from '../../test/widget/browser.ts'
+import { button, reachChoice, seeHeading, sendTestKey } from '../../test/widget/widget-person.ts'
 
 const folder = path.resolve(import.meta.dirname, '../../docs/images')
 const [demoUrl = 'http://127.0.0.1:4100'] = process.argv.slice(2)

@@ -9,8 +9,8 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { openResource } from '../../../apps/server/src/http/test-resource.ts'
 import { walk } from '../../../test/application.ts'
-import { launchBrowser, openContext } from '../../../test/browser.ts'
-import { servePages } from '../../../test/static-host.ts'
+import { launchBrowser, openContext } from '../../../test/widget/browser.ts'
+import { servePages } from '../../../test/widget/static-host.ts'
 
 const run = promisify(execFile)
 const packageDirectory = path.resolve(import.meta.dirname, '..')
