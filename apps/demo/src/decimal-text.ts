@@ -1,6 +1,6 @@
 /**
- * Makes amounts readable, which the service sends as decimal text. Sums and shares use scaled integers: a portfolio
- * that adds floats shows totals that cannot be checked.
+ * Makes the decimal text of amounts readable. Sums and shares use scaled integers: a portfolio that adds floats shows
+ * totals that cannot be checked.
  */
 const scaleDigits = 30
 const scale = 10n ** BigInt(scaleDigits)
@@ -12,7 +12,7 @@ export function toScaled(decimal: string): bigint {
   return sign === '-' ? -value : value
 }
 
-/** The decimal text of a sum: every digit that is there. */
+/** The decimal text of a sum, with every digit. */
 export function toDecimal(scaled: bigint): string {
   const absolute = String(scaled < 0n ? -scaled : scaled).padStart(scaleDigits + 1, '0')
   const fraction = absolute.slice(-scaleDigits).replace(/0+$/, '')
@@ -27,7 +27,7 @@ export function toDollars(scaled: bigint): string {
   return `${cents < 0n ? '−' : ''}$${group(String(absolute / 100n))}.${rest}`
 }
 
-/** What one thing is worth. $0.00 would say that it is worth nothing. */
+/** The value of one holding. $0.00 would say that it is worth nothing. */
 export function toValue(scaled: bigint): string {
   return scaled > 0n && scaled < scale / 100n ? 'under $0.01' : toDollars(scaled)
 }

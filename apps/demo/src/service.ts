@@ -1,6 +1,6 @@
 /**
- * Northwind's side of the service, with its own client library: the long-term flow (code, secret and verifier on our
- * server), and a client for each visitor that renews its tokens by itself.
+ * How Northwind uses the service, through the SDK: the long-term flow, with the secret and the verifier on Northwind's
+ * server, and a client for each visitor that renews its tokens by itself.
  */
 import {
   ConnectionError,
@@ -35,9 +35,7 @@ export interface BegunAuthorization extends Authorization {
   url: string
 }
 
-/**
- * What Northwind does with it: it shows and removes accounts, and reads holdings and transactions, tomorrow as well.
- */
+/** Northwind shows and removes accounts, reads holdings and transactions, and keeps its access (`offline_access`). */
 const scope = 'providers:read providers:write assets:read transactions:read offline_access'
 
 /** A page waits for these calls: an early "try again" is better than half a minute without a response. */
@@ -80,7 +78,10 @@ export function createService(options: ServiceOptions) {
   }
 }
 
-/** A real product gives `onTokens` too, and keeps the new pair beside its user; here they live as long as the process. */
+/**
+ * A real product also gives `onTokens` and stores each new pair of tokens with its user. Here they live as long as the
+ * process.
+ */
 function openClient(options: ServiceOptions, tokens: Tokens): Client {
   return createClient({ ...options, ...patience, tokens })
 }

@@ -1,4 +1,4 @@
-/** One request and its answer. */
+/** A request of a visitor, what the handlers need to answer it, and the answers that they share. */
 import type { IncomingMessage } from 'node:http'
 import type { Service } from './service.ts'
 import { cookieName, type DemoSession, type Sessions } from './sessions.ts'

@@ -134,25 +134,25 @@ async function rotate({ json: asJson, forgetLost }: { json: boolean; forgetLost:
   writeLine(`Sealed ${sealed} again with key ${JSON.stringify(newestKey)}.`)
   if (connectionIds.length > 0)
     writeLine(
-      `No key of the ring opens the credentials of: ${connectionIds.join(', ')}. Put the key that sealed them back.`,
+      `No key of the ring opens the credentials of: ${connectionIds.join(', ')}. Put back the key that sealed them.`,
     )
   if (tenantIds.length > 0)
     writeLine(
       `No key of the ring opens the webhook secret of: ${tenantIds.join(', ')}.\n` +
-        'Put the key that sealed it back, or make a new secret: assay webhook set <tenant_id> <url>',
+        'Put back the key that sealed it, or make a new secret: assay webhook set <tenant_id> <url>',
     )
   if (tenantKeys.length > 0)
     writeLine(
       forgetLost
         ? `Deleted the fingerprint keys of tenants: ${tenantKeys.join(', ')}. Their users can connect accounts again.`
         : `No key of the ring opens the fingerprint key of tenants: ${tenantKeys.join(', ')}.\n` +
-            'No account of theirs can be connected. Put the key that sealed it back or, if it is lost, run: assay keys rotate --forget-lost',
+            'No account of theirs can be connected. Put back the key that sealed it or, if it is lost, run: assay keys rotate --forget-lost',
     )
 }
 
 /** The hosts that this service may call for providers and prices, for a person or for a firewall. */
 export async function hosts(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: { json: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({ args: words, options: json })
   const listed = listHosts(parseConfig(readEnvironment(), 'files').chainUrls)
   if (values.json) return writeJson(listed)
   writeTable([['HOST', 'CALLED FOR'], ...listed.map(({ host, for: reasons }) => [host, reasons.join(', ')])])

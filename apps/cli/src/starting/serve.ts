@@ -110,7 +110,7 @@ async function runChild(config: Config): Promise<void> {
   try {
     const service = await startOrLeave(stopping.signal, starting)
     if (service === undefined) return
-    parent?.sayReady(service.url)
+    parent?.reportReady(service.url)
     await asked
     await service.stop()
   } finally {

@@ -10,7 +10,7 @@ import {
   createHttpServer,
   createServe,
   findUnready,
-  shareLooks,
+  shareChecks,
   startStatusServer,
   type Scraped,
   type StatusOptions,
@@ -139,7 +139,7 @@ function toStatus({
   const read = (): Promise<string> => (parent === undefined ? registry.metrics() : parent.readMetrics())
   const metrics = { observeRequest, registry: { contentType: registry.contentType, metrics: read } }
   const metricsAccess = toMetricsAccess(config)
-  return { metrics, fleetMetrics, metricsAccess, findUnready: shareLooks(() => findUnready(db)), build }
+  return { metrics, fleetMetrics, metricsAccess, findUnready: shareChecks(() => findUnready(db)), build }
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {

@@ -6,7 +6,7 @@ export { createServe } from './request/serve.ts'
 export { createHttpServer } from './server.ts'
 export {
   findUnready,
-  shareLooks,
+  shareChecks,
   startStatusServer,
   type Scraped,
   type StatusOptions,

@@ -40,12 +40,12 @@ export function sameHash(a: Buffer, b: Buffer | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** An access token of a client's own. */
+/** The access token of a client itself, for the tenant's own access. */
 export function newClientToken(randomBytes: RandomBytes): string {
   return randomBytes(secretBytes).toString('base64url')
 }
 
-/** An authorization code or an access token of a user's. */
+/** A user's authorization code or access token. */
 export function newUserToken(userKey: string, randomBytes: RandomBytes): string {
   return join(userKey, randomBytes(secretBytes))
 }

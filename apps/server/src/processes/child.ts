@@ -1,4 +1,4 @@
-/** A child's side: it asks the parent for what all processes share, and does what the parent asks for. */
+/** The child's side of several processes on one port: it asks the parent for what they share, and does what it is asked. */
 import cluster from 'node:cluster'
 import type { Socket } from 'node:net'
 import { askLimits, type AskedLimits, type LimitSettings, type Places } from '../limits/index.ts'
@@ -13,10 +13,10 @@ export interface Parent {
   readMetrics(): Promise<string>
   /** From now on the parent gives this process its share of the connections. */
   takeConnections(take: (socket: Socket) => void): void
-  sayReady(url: string | undefined): void
+  reportReady(url: string | undefined): void
 }
 
-/** Undefined in a process that has no parent of this kind. */
+/** Undefined in a process that was not started as a child. */
 export function findParent(options: {
   readOwnMetrics(): Promise<readonly object[]>
   onStop(): void
@@ -36,7 +36,7 @@ export function findParent(options: {
     })
   }
 
-  // Only the parent accepts connections, so Node ends a child whose channel is gone. No answer stays open for it.
+  // Node ends a child whose channel to the parent is gone, so a question that the parent cannot answer does not wait.
   process.on('message', (message: ToChild, socket: Socket | undefined) => {
     // The socket is missing if the caller hung up while the connection was being passed on.
     if (message.kind === 'connection') {
@@ -62,6 +62,6 @@ export function findParent(options: {
     },
     readMetrics: async () => (await ask((id) => ({ kind: 'all metrics', id }))) as string,
     takeConnections: (taker) => void (take = taker),
-    sayReady: (url) => sendToParent({ kind: 'ready', url }),
+    reportReady: (url) => sendToParent({ kind: 'ready', url }),
   }
 }

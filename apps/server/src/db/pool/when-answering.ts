@@ -20,7 +20,7 @@ export interface Waiting {
 const patienceMs = 30_000
 const pauseMs = 250
 /** During a long outage, one log line in this time is enough. */
-const tellEveryMs = 5_000
+const logEveryMs = 5_000
 
 /**
  * Retries `work` while the database is away; throws anything else at once. For a database that has answered once it
@@ -30,7 +30,7 @@ const tellEveryMs = 5_000
 export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + patienceMs
   let hasAnswered = db === undefined
-  let toldAt = -Infinity
+  let loggedAt = -Infinity
   for (;;) {
     signal?.throwIfAborted()
     try {
@@ -40,8 +40,8 @@ export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () =>
     } catch (error) {
       hasAnswered ||= isRunningServer(error)
       if (!isDatabaseAway(error) || (!hasAnswered && performance.now() > giveUpAt)) throw error
-      if (performance.now() - toldAt > tellEveryMs) {
-        toldAt = performance.now()
+      if (performance.now() - loggedAt > logEveryMs) {
+        loggedAt = performance.now()
         log.warn({ err: error }, 'the database does not answer; the start waits for it')
       }
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { emptyDatabase, openTestDatabase, testDatabase } from '../../../../../test/postgres.ts'
 import { recordStatements } from '../../db/test-statements.ts'
-import { findUnready, shareLooks } from './health.ts'
+import { findUnready, shareChecks } from './health.ts'
 
 it('a migrated database is ready', async (t) => {
   const { db } = await testDatabase(t)
@@ -29,7 +29,7 @@ it('a database that is away is not ready', async (t) => {
 
 it('simultaneous callers share one query of the database, and the next caller queries again', async (t) => {
   const { db } = await testDatabase(t)
-  const look = shareLooks(() => findUnready(db))
+  const look = shareChecks(() => findUnready(db))
   const alone = await recordStatements(() => look())
   const together = await recordStatements(() => Promise.all(Array.from({ length: 50 }, () => look())))
   assert.ok(alone.length > 0)

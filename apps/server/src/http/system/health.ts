@@ -91,10 +91,10 @@ export async function findUnready(database: Database): Promise<string | undefine
   }
 }
 
-/** Concurrent callers share one check, because every caller may ask, as often as it likes. */
-export function shareLooks<T>(look: () => Promise<T>): () => Promise<T> {
-  let looking: Promise<T> | undefined
-  return () => (looking ??= look().finally(() => (looking = undefined)))
+/** Concurrent callers share one check, because any caller may ask, as often as it likes. */
+export function shareChecks<T>(check: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () => (running ??= check().finally(() => (running = undefined)))
 }
 
 export interface StatusServer {

@@ -13,7 +13,7 @@ export const outsideTransfers = {
     hash: '5c1f0e8a7b6d3942e1a0c4f7d8b92536417e0fa3c5b8d6291e4f7a0b3c6d9e82',
     address: 'bc1q7x2m9k4c8v5t3w6r0y1p9d7f5g3h2j4n6k8s0a',
   },
-  /** 2.5 ETH from a wallet of her own. */
+  /** 2.5 ETH from the owner's own wallet. */
   etherIn: {
     at: '2022-02-03T16:20:45Z',
     code: 'ETH',

@@ -52,7 +52,7 @@ function encodeData(data: EncodedAccount['data'], encoding: AccountEncoding, sli
   switch (encoding) {
     case 'base58':
       return [requireShort(bytes), 'base58']
-    // Asked for no encoding, a node answers a bare text, as it did before there were others.
+    // A request without an encoding gets a bare text, as it did before there were other encodings.
     case 'binary':
       return requireShort(bytes)
     case 'base64+zstd':
@@ -150,7 +150,7 @@ function parseStakeAccount(account: EncodedAccount): object | undefined {
   const { delegation, lockup, rentExemptReserve, staker, withdrawer } = stake
   const meta = { authorized: { staker, withdrawer }, lockup, rentExemptReserve: rentExemptReserve.toString() }
   if (delegation === undefined) return { info: { meta, stake: null }, type: 'initialized' }
-  const told = {
+  const delegated = {
     activationEpoch: delegation.activationEpoch.toString(),
     deactivationEpoch: delegation.deactivationEpoch.toString(),
     stake: delegation.stake.toString(),
@@ -158,7 +158,7 @@ function parseStakeAccount(account: EncodedAccount): object | undefined {
     warmupCooldownRate: toFloat(0.25),
   }
   const { creditsObserved } = delegation
-  return { info: { meta, stake: { creditsObserved, delegation: told } }, type: 'delegated' }
+  return { info: { meta, stake: { creditsObserved, delegation: delegated } }, type: 'delegated' }
 }
 
 /** The float is rounded; the texts are exact. It is null when the power of ten does not fit 64 bits. */
