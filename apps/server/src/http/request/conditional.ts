@@ -2,26 +2,26 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 
-export interface Document {
+export interface TaggedBody {
   bytes: Buffer
   etag: string
 }
 
-export function toDocument(text: string): Document {
+export function toTaggedBody(text: string): TaggedBody {
   return { bytes: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
 }
 
 /** For answers that may be compressed: plain or not they have one tag and say the same, so the tag is weak (§8.8.3.3). */
-export function weaken({ bytes, etag }: Document): Document {
+export function weaken({ bytes, etag }: TaggedBody): TaggedBody {
   return { bytes, etag: `W/${etag}` }
 }
 
 /** `If-None-Match` is a list of tags, compared weakly, or a star. */
-export function sendDocument(reply: FastifyReply, document: Document, type: string): FastifyReply {
-  void reply.header('ETag', document.etag).header('Cache-Control', 'no-cache')
+export function sendTaggedBody(reply: FastifyReply, body: TaggedBody, type: string): FastifyReply {
+  void reply.header('ETag', body.etag).header('Cache-Control', 'no-cache')
   const known = reply.request.headers['if-none-match']?.split(',').map((tag) => toOpaque(tag.trim())) ?? []
-  if (known.includes(toOpaque(document.etag)) || known.includes('*')) return reply.code(304).send()
-  return reply.type(type).send(document.bytes)
+  if (known.includes(toOpaque(body.etag)) || known.includes('*')) return reply.code(304).send()
+  return reply.type(type).send(body.bytes)
 }
 
 function toOpaque(tag: string): string {

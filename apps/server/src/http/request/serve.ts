@@ -18,7 +18,7 @@ import { z } from 'zod'
 import { readBearer, type AccessToken, type Caller } from '../../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
-import { sendDocument, toDocument, weaken } from './conditional.ts'
+import { sendTaggedBody, toTaggedBody, weaken } from './conditional.ts'
 import { noSubject, toSubject, type Cursors, type Position, type Subject } from '../paging/cursor.ts'
 import type { RawJson } from '../shapes/exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
@@ -299,7 +299,7 @@ function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answe
   const text = 'text' in answer ? answer.text : JSON.stringify(answer.json)
   // The answer is the same for every caller, so a client may cache it and revalidate it.
   if (endpoint.scope === null && endpoint.method === 'GET') {
-    return sendDocument(reply, weaken(toDocument(text)), 'application/json')
+    return sendTaggedBody(reply, weaken(toTaggedBody(text)), 'application/json')
   }
   return reply.serializer(asItIs).header('content-type', 'application/json').send(text)
 }

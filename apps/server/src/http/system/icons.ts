@@ -9,7 +9,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import { getAsset, Refusal } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { toDocument, type Document } from '../request/conditional.ts'
+import { toTaggedBody, type TaggedBody } from '../request/conditional.ts'
 import drawings from './icon-drawings.json' with { type: 'json' }
 
 /** Relative to the base URL, as `page.next` is. */
@@ -34,14 +34,14 @@ export function registerIcons(app: FastifyInstance): void {
     const provider = findProvider(providerId)
     if (provider === undefined) throw new Refusal('not_found', 'No such provider.')
     const { short_name: letters, color } = provider.brand
-    return sendIcon(reply, toDocument(providerDrawings.get(providerId) ?? drawMonogram(letters, color)))
+    return sendIcon(reply, toTaggedBody(providerDrawings.get(providerId) ?? drawMonogram(letters, color)))
   })
 
   app.get<{ Params: { file: string } }>('/icons/assets/:file', async ({ params }, reply) => {
     const assetId = toId(params.file)
     const symbol = findSymbol(assetId)
     const letters = assetId.startsWith('fiat:') ? toCurrencySign(symbol) : toLetters(symbol)
-    return sendIcon(reply, toDocument(assetDrawings.get(assetId) ?? drawMonogram(letters, toColor(assetId))))
+    return sendIcon(reply, toTaggedBody(assetDrawings.get(assetId) ?? drawMonogram(letters, toColor(assetId))))
   })
 }
 
@@ -99,7 +99,7 @@ function escapeXml(text: string): string {
 /** Opened by itself an SVG is a page: it may load and run nothing. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
-function sendIcon(reply: FastifyReply, { bytes, etag }: Document): FastifyReply {
+function sendIcon(reply: FastifyReply, { bytes, etag }: TaggedBody): FastifyReply {
   void reply
     .header('ETag', etag)
     .header('Cache-Control', `public, max-age=${maxAgeSeconds}`)

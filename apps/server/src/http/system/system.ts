@@ -2,7 +2,7 @@
 import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
-import { sendDocument, toDocument } from '../request/conditional.ts'
+import { sendTaggedBody, toTaggedBody } from '../request/conditional.ts'
 import { docsScript, docsStyle, renderDocs } from '../docs/page.ts'
 import { registerHealth, type StatusOptions } from './health.ts'
 import { registerIcons } from './icons.ts'
@@ -37,8 +37,8 @@ function describe(version: Version, { baseUrl, authUrl, widgetUrl }: Hosts): Ope
 
 function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
   for (const version of versions) {
-    const document = once(() => toDocument(JSON.stringify(describe(version, hosts))))
-    app.get(`/openapi/${version}.json`, async (_, reply) => sendDocument(reply, document(), 'application/json'))
+    const document = once(() => toTaggedBody(JSON.stringify(describe(version, hosts))))
+    app.get(`/openapi/${version}.json`, async (_, reply) => sendTaggedBody(reply, document(), 'application/json'))
   }
 }
 
@@ -63,16 +63,16 @@ async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise
   }
   for (const version of versions) {
     const document = once(() =>
-      toDocument(renderDocs(version, describe(version, options), { authUrl: options.authUrl(), canTry })),
+      toTaggedBody(renderDocs(version, describe(version, options), { authUrl: options.authUrl(), canTry })),
     )
     app.get(version === 'v2' ? '/docs' : `/docs/${version}`, { helmet }, async (_, reply) =>
-      sendDocument(reply, document(), 'text/html; charset=utf-8'),
+      sendTaggedBody(reply, document(), 'text/html; charset=utf-8'),
     )
   }
-  const style = toDocument(docsStyle)
-  app.get('/docs/style.css', async (_, reply) => sendDocument(reply, style, 'text/css; charset=utf-8'))
-  const script = toDocument(docsScript)
-  app.get('/docs/page.js', async (_, reply) => sendDocument(reply, script, 'text/javascript; charset=utf-8'))
+  const style = toTaggedBody(docsStyle)
+  app.get('/docs/style.css', async (_, reply) => sendTaggedBody(reply, style, 'text/css; charset=utf-8'))
+  const script = toTaggedBody(docsScript)
+  app.get('/docs/page.js', async (_, reply) => sendTaggedBody(reply, script, 'text/javascript; charset=utf-8'))
 }
 
 function once<T>(make: () => T): () => T {
