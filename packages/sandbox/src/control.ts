@@ -5,16 +5,16 @@
  *   GET    /control/providers                         what there is, and where
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
  *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent check
- *   POST   /control/accounts/{account_id}/entries     { entries, refid? } books more ledger entries, under one reference
+ *   POST   /control/accounts/{account_id}/entries     { entries, refid? } books ledger entries under one reference
  *   POST   /control/accounts/{account_id}/withdrawn   { ids } takes records back, as if they had never been booked
- *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
- *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? } changes all its keys
+ *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? }: a correction
+ *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }: all its keys
  *   POST   /control/accounts/{account_id}/keys        { key } → credentials: a further key of the same account
  *   GET    /control/keys?provider_id=                 the API keys that were issued, and the account of each
- *   POST   /control/sign-ins                          { provider_id, token } → the account that a code or token came from
+ *   POST   /control/sign-ins                          { provider_id, token } → the account of a code or token
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
- *   GET    /control/log?account_id=                   counts of calls, and how often two of one key overlapped; DELETE resets
+ *   GET    /control/log?account_id=                   counts of calls, and of overlaps of one key; DELETE resets
  */
 import { z } from 'zod'
 import type { KeyChange } from './core/accounts.ts'

@@ -5,7 +5,7 @@
  *   a transaction that changed after its connection was shown   (its change_seq, 0)
  *   one that was written before                                 (the connection's shown_seq, its change_seq)
  *   a removed transaction                                       (its change_seq, former_seq)
- *   a row of a removed connection that is not destroyed yet     (the connection's hidden_seq, its change_seq), as removed
+ *   a row of a removed connection that is not destroyed yet     (the connection's hidden_seq, its change_seq); removed
  *
  * Showing or hiding a connection is therefore one number, which is expanded here, and a destroyed row keeps its
  * position. The numbers of one user are committed in their order, because a commit holds the lock on the user's

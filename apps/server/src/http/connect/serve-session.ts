@@ -1,7 +1,8 @@
 /**
  * Makes a route of an endpoint of the connect API. Like `serve`, but the Bearer is the secret of a session:
  *
- *   secret (401) → admission (429) → body size, type, JSON (413, 415, 400) → path, query, body (400) → the handler → 200
+ *   secret (401) → admission (429) → body size, type, JSON (413, 415, 400) → path, query, body (400)
+ *   → the handler → 200
  *
  * No cookie is read or set anywhere here, so a page elsewhere cannot act for a user (CSRF).
  */

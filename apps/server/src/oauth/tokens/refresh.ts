@@ -2,8 +2,8 @@
  * Refreshing (RFC 6749 §6) with rotation and reuse detection (RFC 9700 §4.14.2).
  *
  *   present token             → rotated: it is spent, the next pair is in force
- *   the one before, within    → honest retry: the same pair again. The answer may have been lost on the way, and the next
- *   10 s, same scope            token is still unused, or it would itself be the one before
+ *   the one before, within    → honest retry: the same pair again. The answer may have been lost, and the next token is
+ *   10 s, same scope            still unused, or it would itself be the one before
  *   any other of the family   → replay: two parties hold tokens of it, and either may be the thief. It ends
  *
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
