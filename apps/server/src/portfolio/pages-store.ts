@@ -132,7 +132,10 @@ function firstLead({ leads }: Form): Lead {
 const statementsMax = 1_000
 const statements = new Map<string, PageStatement<TransactionsRequest>>()
 
-function keep(name: string, make: () => PageStatement<TransactionsRequest>): PageStatement<TransactionsRequest> {
+function keepStatement(
+  name: string,
+  make: () => PageStatement<TransactionsRequest>,
+): PageStatement<TransactionsRequest> {
   const kept = statements.get(name)
   if (kept !== undefined) return kept
   if (statements.size >= statementsMax) statements.clear()
@@ -146,7 +149,7 @@ function firstStatement(
   form: Form,
   lead: Lead,
 ): PageStatement<TransactionsRequest> {
-  return keep(`first ${shape} ${removed !== undefined} ${form.name}`, () => {
+  return keepStatement(`first ${shape} ${removed !== undefined} ${form.name}`, () => {
     const binder = createBinder<TransactionsRequest>(reservedForToken)
     const page = pageResult(pageRows(form, lead, binder), binder)
     const gone = removed && removedResult((request: TransactionsRequest) => request.removed?.after ?? feedStart, binder)
@@ -162,7 +165,7 @@ async function listFurther(
   form: Form,
 ): Promise<TransactionsPage> {
   const lead = await furtherLead(sql, owner, asked, form)
-  const { text, toValues } = keep(`further ${asked.shape} ${lead} ${form.name}`, () => {
+  const { text, toValues } = keepStatement(`further ${asked.shape} ${lead} ${form.name}`, () => {
     const binder = createBinder<TransactionsRequest>(reservedForUser)
     const result = pageResult(pageRows(form, lead, binder), binder)
     return { text: knownUserText({ columns: headColumns[asked.shape], result }), toValues: binder.toValues }
@@ -178,7 +181,7 @@ async function furtherLead(
 ): Promise<Lead> {
   const { leads } = form
   if (leads.length === 1 && leads[0] === 'kind') return 'kind'
-  const { text, toValues } = keep(`count ${form.name}`, () => {
+  const { text, toValues } = keepStatement(`count ${form.name}`, () => {
     const binder = createBinder<TransactionsRequest>(reservedForUser)
     return { text: knownUserText({ result: countResult(form, rareMax, binder) }), toValues: binder.toValues }
   })
@@ -224,7 +227,7 @@ export async function listTransactions(
   const asked: TransactionsRequest = { ...request, shape: 'v2' }
   const form = formOf(asked)
   const list = (lead: Lead): Promise<TransactionItem[]> => {
-    const { text, toValues } = keep(`rows ${lead} ${form.name}`, () => {
+    const { text, toValues } = keepStatement(`rows ${lead} ${form.name}`, () => {
       const binder = createBinder<TransactionsRequest>(reservedForUser)
       const result = pageRows(form, lead, binder)
       return { text: knownUserText({ columns: headColumns.v2, result }), toValues: binder.toValues }

@@ -25,7 +25,7 @@ export interface Money {
 
 export interface Fill {
   orderId: string
-  /** The codes of `product_id`, such as ETH-EUR. Undefined when it does not have two. */
+  /** The second code of `product_id`: EUR of ETH-EUR. Undefined when it does not have two. */
   quoteCode: string | undefined
   commission: Decimal
 }

@@ -1,6 +1,6 @@
 /**
- * A rotation of the sealing keys, while everything runs. The ring knows old and new keys; this seals what an old key
- * sealed with the newest, row by row, and only where the row still holds what was opened: a repair that happens
+ * A rotation of the sealing keys, while everything runs. The ring has old and new keys. Row by row, what an old key
+ * sealed is sealed again with the newest one, but only where the row still holds what was opened: a repair that happens
  * meanwhile wins. Afterwards the old key may leave the ring.
  */
 import type { Database } from '../../db/index.ts'

@@ -30,7 +30,7 @@ export type Description = z.infer<typeof descriptionSchema>
 
 export class DamagedBackup extends Error {
   constructor(reason: string) {
-    super(`The backup is damaged, or is none: ${reason}. Nothing was restored; use another copy of it.`)
+    super(`The file is damaged, or is not a backup: ${reason}. Nothing was restored; use another copy.`)
     this.name = 'DamagedBackup'
   }
 }
@@ -123,7 +123,7 @@ async function* readChecked(source: AsyncIterable<Buffer>): AsyncGenerator<TarEn
   if (!isWhole) throw new DamagedBackup('its end is missing')
 }
 
-/** The errors of gunzip and the tar reader for an altered byte or a missing end. */
+/** An altered byte or a missing end makes gunzip or the tar reader throw. */
 async function* orDamaged<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items

@@ -217,7 +217,7 @@ describe('a restore', () => {
     await writeFile(inRoot('repacked.tar.gz'), gzipSync(opened, { level: 1 }))
     assert.match(await refusal('repacked.tar.gz'), /checksum does not match/)
     await writeFile(inRoot('text.tar.gz'), 'not a backup')
-    assert.match(await refusal('text.tar.gz'), /damaged, or is none/)
+    assert.match(await refusal('text.tar.gz'), /damaged, or is not a backup/)
     assert.match(await refusal('missing.tar.gz'), /The file .*missing\.tar\.gz does not exist/)
   })
 
