@@ -70,7 +70,7 @@ export interface Receiver {
 
 export async function startReceiver(): Promise<Receiver> {
   const received = new Map<string, Set<string>>()
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     let body = ''
     request.on('data', (part: Buffer) => (body += part.toString()))
     request.on('end', () => {

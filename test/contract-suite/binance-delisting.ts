@@ -19,7 +19,7 @@ export interface Delisting {
 }
 
 export async function startDelisting(): Promise<Delisting> {
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     answer(delisting, request.url ?? '/', request.headers['x-mbx-apikey']).then(
       ({ status, headers = {}, body }) => response.writeHead(status, headers).end(body),
       () => response.writeHead(500).end(),

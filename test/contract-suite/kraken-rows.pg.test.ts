@@ -60,7 +60,7 @@ function answer(books: Books, endpoint: string, params: URLSearchParams): object
 
 describe('rows of real Kraken accounts', async () => {
   const accounts = new Map<string, Books>()
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
     request.on('end', () => {

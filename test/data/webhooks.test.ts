@@ -24,7 +24,7 @@ async function startReceiver(
   answer: (tries: number) => number,
 ): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = []
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {

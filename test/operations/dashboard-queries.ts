@@ -133,7 +133,10 @@ async function startInstallation(test: TestContext): Promise<Installation> {
 }
 
 async function setFailingWebhook(t: Pick<TestContext, 'after'>, { environment }: TestService): Promise<void> {
-  const receiver = createServer((_, response) => void response.writeHead(500).end()).listen(0, '127.0.0.1')
+  const receiver = createServer({ keepAliveTimeout: 0 }, (_, response) => void response.writeHead(500).end()).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(receiver, 'listening')
   t.after(() => receiver.close())
   const admin = await openAdmin(parseConfig(environment, 'command'), createLog({ level: 'error' }))

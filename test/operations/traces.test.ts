@@ -36,7 +36,7 @@ interface Collector {
 async function startCollector(t: TestContext): Promise<Collector> {
   const spans: Span[] = []
   const bodies: string[] = []
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     void readBody(request).then((body) => {
       bodies.push(body)
       const { resourceSpans } = JSON.parse(body) as ExportRequest

@@ -86,7 +86,7 @@ export async function startTidepool() {
   let armed: Armed[] = []
   let offsetMs = 0
   const now = (): number => Date.now() + offsetMs
-  const server = createServer((request, response) => answer(request, response))
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
   function answer(request: IncomingMessage, response: ServerResponse): void {

@@ -23,7 +23,7 @@ async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> 
   const clock = db.clock
   const calls: string[] = []
   let answer: [number, Record<string, string>] = [200, {}]
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     calls.push(request.url ?? '')
     response.writeHead(...answer).end('{"prices":[]}')
   })

@@ -29,7 +29,7 @@ type Reply = { status?: number; headers?: Record<string, string>; body: unknown 
 
 const received: Received[] = []
 let answer: (request: Received) => Reply
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const url = new URL(request.url ?? '', 'http://localhost')
   const call = { path: url.pathname, params: url.searchParams, query: url.search.slice(1), headers: request.headers }
   received.push(call)

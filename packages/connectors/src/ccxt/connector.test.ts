@@ -131,7 +131,7 @@ const bodies: Readonly<Record<string, (query: URLSearchParams) => string>> = {
   'account/history': () => JSON.stringify({ items: history, currentPage: 1, totalPages: 1, maxItems: 100 }),
 }
 
-const server = createServer(answer)
+const server = createServer({ keepAliveTimeout: 0 }, answer)
 const connector = createCcxtConnector('bitvavo')
 const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
 

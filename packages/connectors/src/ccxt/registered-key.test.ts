@@ -32,7 +32,7 @@ const bodies: Readonly<Record<string, unknown>> = {
 }
 
 const asked: URL[] = []
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const url = new URL(request.url ?? '', 'http://x')
   const headers = request.headers
   const message = `${String(headers['x-revx-timestamp'])}GET${url.pathname}${url.search.slice(1)}`

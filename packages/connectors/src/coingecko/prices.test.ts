@@ -12,7 +12,7 @@ interface Answer {
   body: string
 }
 let answer: Answer | ((url: URL) => Answer)
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const url = new URL(request.url ?? '', 'http://loopback')
   asked.push(url)
   const { status = 200, headers, body } = typeof answer === 'function' ? answer(url) : answer

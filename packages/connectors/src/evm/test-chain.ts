@@ -32,7 +32,7 @@ export function timeOf(block: number): number {
 }
 
 export async function startChain(t: { after(end: () => Promise<void>): void }): Promise<TestChain> {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     void answer(chain, request).then(({ status, text }) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(text)

@@ -9,7 +9,7 @@ import type { Io } from './connector.ts'
 /** A server that accepts one token, and says which ones it was shown. */
 const shown: string[] = []
 let accepted = 'second'
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
   shown.push(token)
   const status = request.url === '/forbidden' ? 403 : token === accepted ? 200 : 401

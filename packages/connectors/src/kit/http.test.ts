@@ -9,7 +9,7 @@ const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00
 
 /** One request against a server that answers every request in one way. */
 async function answerOf(listener: RequestListener, faultByStatus = {}): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
   try {

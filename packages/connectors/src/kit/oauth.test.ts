@@ -21,7 +21,7 @@ async function at<T>(
   listener: RequestListener,
   call: (io: Parameters<typeof redeemCode>[0]) => Promise<T>,
 ): Promise<T> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
+  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   try {

@@ -25,7 +25,7 @@ interface Received {
 // A server that has one answer ready for each request, and keeps what it was asked.
 const received: Received[] = []
 let answer: (params: URLSearchParams) => string | { status: number; headers?: Record<string, string>; body: string }
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   let body = ''
   request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
   request.on('end', () => {
