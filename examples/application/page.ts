@@ -21,7 +21,12 @@ export function toPage({ request, redirectUrl, portfolio }: View): string {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width">
     <title>Assay example</title>
-    <style>body { font: 1rem/1.5 system-ui; max-width: 40rem; margin: 2rem auto; padding: 0 1rem } td, th { padding: 0 1rem 0 0; text-align: left }</style>
+    <style>
+      :root { color-scheme: light dark }
+      body { font: 1rem/1.5 system-ui; max-width: 40rem; margin: 2rem auto; padding: 0 1rem }
+      code, td { overflow-wrap: anywhere }
+      td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top }
+    </style>
     <script type="module" src="/page.js"></script>
   </head>
   <body data-request="${escape(JSON.stringify(request))}">

@@ -41,16 +41,3 @@ function isConfig(value: unknown): value is WidgetConfig {
 function trim(url: string): string {
   return url.replace(/\/+$/, '')
 }
-
-/** Set through the CSSOM, which a content policy without inline styles allows. */
-export function applyLook(look: Look | undefined, theme: string | null): void {
-  const { style, dataset } = document.documentElement
-  const properties = [
-    ['--accent-light', look?.accent],
-    ['--accent-dark', look?.accent_dark ?? look?.accent],
-    ['--radius', look?.radius],
-    ['--face', look?.face],
-  ] as const
-  for (const [name, value] of properties) if (value !== undefined) style.setProperty(name, value)
-  if (theme === 'light' || theme === 'dark') dataset['theme'] = theme
-}

@@ -1,9 +1,10 @@
 /** Entry of index.html and callback/index.html. */
 import { render } from 'preact'
-import { loadConfig, applyLook } from './config.ts'
+import { loadConfig } from './config.ts'
 import { followFrame, isFramed, proveParent, sendMessage, sendToClaimedOrigin, toError } from './flow/embedding.ts'
 import { openSession } from './flow/start.ts'
 import { toStopReason } from './flow/stop-reason.ts'
+import { applyLook } from './look.ts'
 import { IconsProvider } from './parts/icons.tsx'
 import { ConnectApp } from './screens/app.tsx'
 import { Stopped } from './screens/stopped.tsx'

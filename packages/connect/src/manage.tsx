@@ -1,7 +1,8 @@
 /** Entry of manage/index.html. */
 import { render } from 'preact'
-import { applyLook, loadConfig } from './config.ts'
+import { loadConfig } from './config.ts'
 import { toStopReason } from './flow/stop-reason.ts'
+import { applyLook } from './look.ts'
 import { openManage } from './manage/start.ts'
 import { ManageApp } from './manage/app.tsx'
 import { IconsProvider } from './parts/icons.tsx'

@@ -96,13 +96,22 @@ function ProofLine({ connection }: { connection: SessionConnection }): JSX.Eleme
   // Before the history is read there is nothing to check, and an empty account has nothing to add up.
   if (!progress.done || (progress.transactions === 0 && progress.assets === 0)) return null
   const { proof } = progress
-  const isGood = proof !== null && (proof.grade === 'proved' || proof.grade === 'explained')
+  const tone = toTone(proof)
   return (
-    <p class={proof === null ? 'secondary' : isGood ? 'remark remark-good' : 'remark'} role="status">
-      {proof !== null && <Icon name={isGood ? 'check' : 'warn'} size={16} />}
+    <p class={tones[tone]} role="status">
+      {tone !== 'quiet' && <Icon name={tone === 'good' ? 'check' : 'warn'} size={16} />}
       <span>{toWords(speech, name, proof)}</span>
     </p>
   )
+}
+
+const tones = { good: 'remark remark-good', quiet: 'secondary', caution: 'remark' } as const
+
+/** A difference with a known cause is neither a success nor a warning: the sentence says what it is. */
+function toTone(proof: Proof | null): keyof typeof tones {
+  if (proof === null) return 'quiet'
+  if (proof.grade !== 'proved' && proof.grade !== 'explained') return 'caution'
+  return proof.difference === null ? 'good' : 'quiet'
 }
 
 function toWords(speech: Speech, provider: string, proof: Proof | null): string {
