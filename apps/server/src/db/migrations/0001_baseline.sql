@@ -650,7 +650,7 @@ create table raw_records (
   partition text not null,
   -- The provider's own id of the record: reading a page twice changes nothing.
   source_key text not null,
-  -- Its bucket: records that their link keys lead to one another share it. Deriving splits a bucket into stories by time.
+  -- Its group: records that their link keys lead to one another share it. Deriving splits a group into stories by time.
   group_key text not null,
   body text not null,
   -- Why it could not be parsed.
@@ -669,7 +669,7 @@ create index raw_records_time on raw_records (user_key, connection_key, occurred
 create index raw_records_pending on raw_records (user_key, connection_key, stream, partition, occurred_at)
   where pending and retired_at is null;
 
--- Records with several link keys: the bucket that a key leads to. A key that is not here leads to the bucket of its own
+-- Records with several link keys: the group that a key leads to. A key that is not here leads to the group of its own
 -- name, so connections whose records have one link key each have no rows.
 create table group_aliases (
   user_key bigint not null,
@@ -731,7 +731,7 @@ create index transactions_group on transactions (user_key, connection_key, group
 -- connection and a provisional one have numbers in between each other, and only one of them is read.
 create index transactions_change on transactions (user_key, connection_key, change_seq);
 -- Filters that hit few rows. A kind is what rows of one connection share of what can be filtered by; a user has some tens
--- of kinds, and within each the rows are in page order. portfolio/pages-query.ts says how they are used.
+-- of kinds, and within each the rows are in page order. portfolio/pages-query-store.ts says how they are used.
 create index transactions_kind on transactions
   (user_key, connection_key, category, type, occurred_at desc, id desc);
 -- The few that are pending have no postings, so a filter by asset looks at them one by one.
