@@ -24,8 +24,9 @@ export function toPage({ request, redirectUrl, portfolio }: View): string {
     <style>
       :root { color-scheme: light dark }
       body { font: 1rem/1.5 system-ui; max-width: 40rem; margin: 2rem auto; padding: 0 1rem }
-      code, td { overflow-wrap: anywhere }
-      td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top }
+      code { overflow-wrap: anywhere }
+      table { display: block; overflow-x: auto }
+      td, th { padding: 0 1rem 0 0; text-align: left }
     </style>
     <script type="module" src="/page.js"></script>
   </head>
