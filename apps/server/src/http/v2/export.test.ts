@@ -32,6 +32,16 @@ describe('a cell of the table', () => {
       assert.match(toCell(`${start}cmd`), /^"?'/)
     }
   })
+
+  it('nor does a line inside a text, which begins a row where Excel takes the semicolon for the separator', () => {
+    for (const lineBreak of ['\n', '\r', '\r\n', '\n\n']) {
+      for (const start of ['=', '+', '-', '@', '＝', '\t']) {
+        assert.match(toCell(`Thanks!${lineBreak}${start}cmd`), /^"Thanks!\s+'\S*\s?cmd"$/)
+        assert.match(toCell(`${lineBreak}${start}cmd`), /^"'\s+'\S*\s?cmd"$/)
+      }
+    }
+    assert.equal(toCell('two\nlines - and a dash'), '"two\nlines - and a dash"')
+  })
 })
 
 describe('the lines of an export', () => {
