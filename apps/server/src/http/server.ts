@@ -26,6 +26,7 @@ import type { MetricsAccess, Scraped } from './system/health.ts'
 import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
+import { limitUnread, unreadLimits, type UnreadLimits } from './transport/unread.ts'
 import { systemRoutes } from './system/system.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { traceRequests } from './trace-requests.ts'
@@ -57,6 +58,8 @@ export interface HttpOptions {
   tracer?: Tracer | undefined
   /** The time for the whole request to arrive. */
   requestTimeoutMs?: number
+  /** What callers may leave unread. */
+  unread?: UnreadLimits
 }
 
 export interface HttpServer {
@@ -88,6 +91,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const app = createApp(options, addHeaders)
   const state = { stopping: false }
   const accepted = createAccepted(app.server)
+  const unread = limitUnread(app.server, options.unread ?? unreadLimits)
 
   app.decorateRequest('caller', undefined)
   acceptJsonOnly(app)
@@ -99,6 +103,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     if (!openAnswer(request, reply)) done()
   })
   app.addHook('onResponse', (request, reply, done) => {
+    unread.noteTaken(request.raw.socket)
     record(request, reply, options)
     done()
   })
@@ -138,6 +143,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
     addHeaders(request, reply)
     noticeProxy(request)
+    unread.admit(request.raw.socket, reply.raw)
     checkHost(request, options.loopbackHostsOnly)
     return !isPreflight(request) && answerUnmatched(request, reply, table)
   }

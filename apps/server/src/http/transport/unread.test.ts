@@ -1,0 +1,117 @@
+/** Callers that ask and do not read. */
+import { defineEndpoint } from '@assay/contract'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { z } from 'zod'
+import { until } from '../../../../../test/until.ts'
+import { startTestServer, type TestServer } from '../test-server.ts'
+import { unreadLimits, type UnreadLimits } from './unread.ts'
+
+/** More than the kernel takes off the process for a caller who does not read. */
+const longText = 'x'.repeat(16 * 1024 * 1024)
+
+const getLong = defineEndpoint({
+  ...{ summary: '', description: '', errors: [], example: { response: {} } },
+  ...{ id: 'getLong', family: 'accounts_v2', method: 'GET', path: '/accounts/v2/long', scope: 'assets:read' },
+  response: z.object({ text: z.string() }),
+})
+
+function start(t: TestContext, unread: Partial<UnreadLimits>, isChild = false): Promise<TestServer> {
+  return startTestServer(t, {
+    unread: { ...unreadLimits, ...unread },
+    isChild,
+    registerMore: (serve, app) => serve(app, getLong, async () => ({ json: { text: longText } })),
+  })
+}
+
+/** A connection that has sent these requests and reads nothing. */
+async function ask(
+  t: TestContext,
+  { url }: TestServer,
+  paths: readonly string[],
+): Promise<{ isOpen(): Promise<boolean> }> {
+  const socket: Socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+  socket.on('error', () => undefined)
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.pause()
+  const head = 'Host: 127.0.0.1\r\nAuthorization: Bearer ann'
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\n${head}\r\n\r\n`).join(''))
+  return {
+    // A write tells: the other end answers with a reset once it has closed.
+    isOpen: async () => {
+      if (socket.destroyed) return false
+      await new Promise((resolve) => socket.write('\r\n', resolve))
+      return !socket.destroyed
+    },
+  }
+}
+
+async function openSockets({ server }: TestServer): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  )
+}
+
+describe('an answer that is not read', () => {
+  for (const isChild of [false, true]) {
+    it(`is cut off when it is not taken in time${isChild ? ', also in one of several processes' : ''}`, async (t) => {
+      const server = await start(t, { takenWithinMs: 200, lookEveryMs: 50 }, isChild)
+      const silent = await ask(t, server, ['/accounts/v2/long'])
+      await until('the end', async () => ((await silent.isOpen()) ? undefined : true))
+    })
+  }
+
+  it('does not concern a request that is still being worked on', async (t) => {
+    let finish: () => void = () => undefined
+    const server = await startTestServer(t, {
+      unread: { ...unreadLimits, takenWithinMs: 100, lookEveryMs: 20 },
+      registerMore: (serve, app) =>
+        serve(app, getLong, async () => {
+          await new Promise<void>((resolve) => (finish = resolve))
+          return { json: { text: 'at last' } }
+        }),
+    })
+    const answer = server.get('/accounts/v2/long')
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    finish()
+    assert.deepEqual(await (await answer).json(), { text: 'at last' })
+  })
+
+  it('counts with all others, and those that have waited longest are cut off', async (t) => {
+    const server = await start(t, { bytesMax: 20 * 1024 * 1024, lookEveryMs: 50 })
+    const first = await ask(t, server, ['/accounts/v2/long'])
+    await until('it waits', async () => ((await openSockets(server)) === 1 ? true : undefined))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    assert.equal(await first.isOpen(), true, 'one answer may wait')
+    const second = await ask(t, server, ['/accounts/v2/long'])
+    await until('the end of the first', async () => ((await first.isOpen()) ? undefined : true))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    assert.equal(await second.isOpen(), true)
+    assert.equal((await server.get('/accounts/v2/rows')).status, 200)
+  })
+
+  it('has few others behind it: further requests of its connection are refused', async (t) => {
+    const server = await start(t, { queuedMax: 3 })
+    const more = Array.from({ length: 30 }, () => '/accounts/v2/rows')
+    const statuses = await fetchPipelined(server, more)
+    assert.deepEqual(new Set(statuses), new Set([200, 429]))
+    assert.equal(statuses.length, more.length)
+  })
+})
+
+/** The statuses of requests that were sent at once on one connection, whose answers are read. */
+async function fetchPipelined({ url }: TestServer, paths: readonly string[]): Promise<number[]> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+  const head = 'Host: 127.0.0.1\r\nAuthorization: Bearer ann'
+  const last = paths.length - 1
+  const requests = paths.map(
+    (path, at) => `GET ${path} HTTP/1.1\r\n${head}${at === last ? '\r\nConnection: close' : ''}\r\n\r\n`,
+  )
+  socket.write(requests.join(''))
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}
