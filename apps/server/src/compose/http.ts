@@ -18,7 +18,7 @@ import {
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
-import { createLimits, createPlaces, type AskedLimits, type Places } from '../limits/index.ts'
+import { createLimits, createPlaces, createTurns, type AskedLimits, type Places } from '../limits/index.ts'
 import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
@@ -36,6 +36,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     onUserReads: (owners) => connections.onUserReads(owners),
     idleAfterMs: config.schedule.activeForMs,
   })
+  const turns = createTurns(toTurnLimits(config.database.poolSizeMax))
   const portfolio = createPortfolio({ db })
   const claims = openClaims(parts, portfolio)
   const cursors = createCursors(keyring.derive('cursor'))
@@ -44,6 +45,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     authenticate: oauth.authenticate,
     cursors,
     admission,
+    turns,
     onServed({ userKey, grantId }, { id: endpoint }) {
       if (userKey !== null && grantId !== null) accesses.count({ userKey, grantId, endpoint })
     },
@@ -58,7 +60,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       removalsKeptMs: config.removalsKeptMs,
       versionsKeptMs: config.versionsKeptMs,
     }),
-    connectRoutes({ connect, places, admit: admission.admit, sandbox: helped }),
+    connectRoutes({ connect, places, turns, admit: admission.admit, sandbox: helped }),
     widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient, admission }),
   ]
   if (helped !== undefined) groups.push(sandboxRoutes({ db, connect, ...helped }))
@@ -98,6 +100,15 @@ function openLimits({ config, clock, parent }: Parts): { limits: AskedLimits; pl
   const now = (): number => clock.now()
   if (parent !== undefined) return { limits: parent.limits(config.limits, now), places: parent.places }
   return { limits: createLimits(config.limits, now), places: createPlaces() }
+}
+
+/** One caller uses less than half of the connections, so that two of them leave some for the others. */
+const callerShare = 0.4
+/** About the requests of one token in a minute: none is refused that the other limits admit. */
+const waitingMax = 600
+
+function toTurnLimits(poolSizeMax: number): { atOnceMax: number; waitingMax: number } {
+  return { atOnceMax: Math.max(1, Math.floor(poolSizeMax * callerShare)), waitingMax }
 }
 
 function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfolio): Claims {

@@ -24,9 +24,10 @@ export function registerConnect(app: FastifyInstance, given: Omit<ConnectRoutesD
 }
 
 /** /connect/v1/me…: a user's own page. */
-function registerManage(app: FastifyInstance, { connect, admit }: ConnectRoutesDeps): void {
-  const serveOpen = createServeSession(async () => undefined, admit)
-  const serve = createServeSession(connect.authenticateManaging, admit)
+function registerManage(app: FastifyInstance, deps: ConnectRoutesDeps): void {
+  const { connect } = deps
+  const serveOpen = createServeSession(async () => undefined, deps)
+  const serve = createServeSession(connect.authenticateManaging, deps)
   const removed = { removed: true } as const
 
   serveOpen(app, contract.createManageSession, async ({ body }) => {
@@ -59,12 +60,12 @@ function registerManage(app: FastifyInstance, { connect, admit }: ConnectRoutesD
 /** Helps a tester in sandbox mode: scenarios in words, fresh test keys, and the mailed code. */
 function registerSandboxHelp(
   app: FastifyInstance,
-  { connect, admit }: ConnectRoutesDeps,
+  deps: ConnectRoutesDeps,
   sandbox: NonNullable<ConnectRoutesDeps['sandbox']>,
 ): void {
   const { control, mailbox, newAccount } = sandbox
-  const serve = createServeSession(connect.authenticate, admit)
-  const serveManage = createServeSession(connect.authenticateManaging, admit)
+  const serve = createServeSession(deps.connect.authenticate, deps)
+  const serveManage = createServeSession(deps.connect.authenticateManaging, deps)
 
   serve(app, contract.getSandboxHelp, async ({ session }) => {
     const { providers } = await control.listProviders()

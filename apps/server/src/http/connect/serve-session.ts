@@ -11,6 +11,7 @@ import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { toNetwork, type Turns } from '../../limits/index.ts'
 import type { Admit } from '../request/admission.ts'
 import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
@@ -27,17 +28,21 @@ export type ServeSession<Session> = <E extends Endpoint>(
   app: FastifyInstance,
   endpoint: E,
   handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | Readable>,
+  options?: {
+    /** The handler waits for a worker or for news, and holds no connection to the database meanwhile. It takes no turn. */
+    waits?: boolean
+  },
 ) => void
 
 /** `authenticate` throws Refusal invalid_token; for calls without a secret it gives undefined. */
 export function createServeSession<Session>(
   authenticate: (authorization: string | undefined) => Promise<Session>,
-  admit: Admit,
+  { admit, turns }: { admit: Admit; turns: Turns },
 ): ServeSession<Session> {
   // What onRequest found, kept for the handler: Fastify's request type has no member for it.
   const sessions = new WeakMap<FastifyRequest, { session: Session }>()
 
-  return (app, endpoint, handler) => {
+  return (app, endpoint, handler, { waits = false } = {}) => {
     app.route({
       method: endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -55,7 +60,9 @@ export function createServeSession<Session>(
         const body = readBody(endpoint, request.body)
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
         const call = { session: found.session, params, body } as never
-        return send(reply, endpoint, await handler(call, request))
+        const handle = () => handler(call, request)
+        // By address and not by session, because every visitor can begin any number of sessions.
+        return send(reply, endpoint, await (waits ? handle() : turns.take(toNetwork(request.ip), handle)))
       },
     })
   }

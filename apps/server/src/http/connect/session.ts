@@ -11,9 +11,9 @@ import { createServeSession } from './serve-session.ts'
 import { toWireSession } from './wire.ts'
 
 export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): void {
-  const { connect, admit } = deps
-  const serveOpen = createServeSession(async () => undefined, admit)
-  const serve = createServeSession(connect.authenticate, admit)
+  const { connect } = deps
+  const serveOpen = createServeSession(async () => undefined, deps)
+  const serve = createServeSession(connect.authenticate, deps)
 
   const read = async (sessionId: string) => {
     const view = await connect.describe(sessionId)
@@ -47,21 +47,30 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     await connect.giveConsent(session, body?.language)
     return answer(session)
   })
-  serve(app, contract.addSessionConnection, async ({ session, body }) => {
-    const result = await connect.addSource(session, {
-      providerId: body.provider_id,
-      displayLabel: body.display_label ?? null,
-      credentials: toCredentials('provider_id', body.provider_id, body.connection),
-      ...(body.connection_id === undefined ? {} : { repairOf: body.connection_id }),
-    })
-    return toAdded(result)
-  })
+  const waits = true
+  serve(
+    app,
+    contract.addSessionConnection,
+    async ({ session, body }) => {
+      const result = await connect.addSource(session, {
+        providerId: body.provider_id,
+        displayLabel: body.display_label ?? null,
+        credentials: toCredentials('provider_id', body.provider_id, body.connection),
+        ...(body.connection_id === undefined ? {} : { repairOf: body.connection_id }),
+      })
+      return toAdded(result)
+    },
+    { waits },
+  )
   serve(app, contract.removeSessionConnection, async ({ session, params }) => {
     await connect.removeSource(session, params.connection_id)
     return answer(session)
   })
-  serve(app, contract.completeSessionCallback, async ({ session, body }) =>
-    toAdded(await connect.completeInSession(session, body)),
+  serve(
+    app,
+    contract.completeSessionCallback,
+    async ({ session, body }) => toAdded(await connect.completeInSession(session, body)),
+    { waits },
   )
   serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
     redirect_to: (await connect.forwardAnswer(body)) ?? null,
@@ -75,8 +84,11 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     return { redirect_to: redirectTo }
   })
   serve(app, contract.declineSession, async ({ session }) => ({ redirect_to: await connect.decline(session) }))
-  serve(app, contract.followSession, async ({ session: { sessionId } }, { ip: address }) =>
-    followSession(deps.streams, { sessionId, address }, read),
+  serve(
+    app,
+    contract.followSession,
+    async ({ session: { sessionId } }, { ip: address }) => followSession(deps.streams, { sessionId, address }, read),
+    { waits },
   )
 }
 

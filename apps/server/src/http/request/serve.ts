@@ -15,6 +15,7 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Turns } from '../../limits/index.ts'
 import { readBearer, type AccessToken, type Caller } from '../../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
@@ -39,6 +40,8 @@ export interface ServeDependencies {
   cursors: Cursors
   /** The place of rate limits. */
   admission?: Admission
+  /** How many requests of one caller are worked on at once. */
+  turns?: Turns
   /** The caller was given what the endpoint reads. */
   onServed?: (caller: Caller, endpoint: Endpoint) => void
 }
@@ -97,13 +100,19 @@ interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
   answer: (reading: Reading, call: Call<E>) => Answer<E>
 }
 
+export interface ServeOptions {
+  /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
+  examine?: (body: unknown) => void
+  /** The handler waits for a worker, and holds no connection to the database meanwhile. It takes no turn. */
+  waits?: boolean
+}
+
 export interface Serve {
   <E extends Endpoint>(
     app: FastifyInstance,
     endpoint: E,
     handler: (call: Call<E>) => Promise<Answer<E>>,
-    /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
-    examine?: (body: unknown) => void,
+    options?: ServeOptions,
   ): void
   /** For GETs whose statement checks the token. */
   reading<E extends Endpoint, Reading extends { caller: Caller }>(
@@ -115,12 +124,13 @@ export interface Serve {
 
 export function createServe(deps: ServeDependencies): Serve {
   const identify = createIdentify(deps)
+  const inTurn = <T>(caller: string, work: () => Promise<T>): Promise<T> => deps.turns?.take(caller, work) ?? work()
 
   const serve = <E extends Endpoint>(
     app: FastifyInstance,
     endpoint: E,
     handler: (call: Call<E>) => Promise<Answer<E>>,
-    examine?: (body: unknown) => void,
+    { examine, waits = false }: ServeOptions = {},
   ): void => {
     const open = callOpener(endpoint, deps.cursors)
     app.route({
@@ -136,7 +146,8 @@ export function createServe(deps: ServeDependencies): Serve {
         const body = readBody(endpoint, request.body, examine)
         const claimed = page?.claim(subjectOf(caller))
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
-        const answer = await handler({ params, query, page: claimed, body, caller, log } as never)
+        const handle = () => handler({ params, query, page: claimed, body, caller, log } as never)
+        const answer = await (waits || caller === undefined ? handle() : inTurn(toTurn(caller), handle))
         if (caller !== undefined) deps.onServed?.(caller, endpoint)
         return send(reply, endpoint, answer)
       },
@@ -182,7 +193,8 @@ export function createServe(deps: ServeDependencies): Serve {
     async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: AccessToken) {
       try {
         const call = open(request)
-        return { call, found: await steps.read(bearer as never, call as never) }
+        const found = await inTurn(toTurnOfToken(bearer), () => steps.read(bearer as never, call as never))
+        return { call, found }
       } catch (error) {
         if (error instanceof Refusal) await identify(endpoint, request, reply)
         throw error
@@ -275,6 +287,16 @@ function pathWriter({ path }: Endpoint): (params: unknown) => string {
 /** A cursor survives a token refresh, so it is bound to user and client and not to the token. */
 export function subjectOf(caller: Caller | undefined): Subject {
   return caller === undefined ? noSubject : toSubject(JSON.stringify([caller.tenantId, caller.userId, caller.clientId]))
+}
+
+/** All requests for a user's data are one caller's, whichever application sends them. */
+function toTurn({ userKey, clientId }: Caller): string {
+  return userKey ?? clientId
+}
+
+/** Before the token was checked. A token that is made up names a user, but none whose key its sender does not know. */
+function toTurnOfToken(token: AccessToken): string {
+  return token.kind === 'user' ? token.userKey : token.tokenHash.toString('latin1')
 }
 
 const noParams = {}

@@ -23,13 +23,18 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
       })
       return { json: toAddedV1(result) }
     },
-    (body) => checkNamedProvider('crypto_source_id', body),
+    { examine: (body) => checkNamedProvider('crypto_source_id', body), waits: true },
   )
 
-  serve(app, completeProviderV1, async ({ params, query, caller }) => {
-    const of = { ...applicationOf(caller), providerId: params.crypto_source_id, sessionId: null }
-    return { json: toAddedV1(await connect.completeSignIn(query, of)) }
-  })
+  serve(
+    app,
+    completeProviderV1,
+    async ({ params, query, caller }) => {
+      const of = { ...applicationOf(caller), providerId: params.crypto_source_id, sessionId: null }
+      return { json: toAddedV1(await connect.completeSignIn(query, of)) }
+    },
+    { waits: true },
+  )
 
   serve(app, listProvidersV1, async ({ page, caller }) => {
     const [addedAt, id] = page.position ?? []

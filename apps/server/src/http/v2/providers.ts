@@ -26,13 +26,18 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
       })
       return { json: toAdded(result) }
     },
-    (body) => checkNamedProvider('provider_id', body),
+    { examine: (body) => checkNamedProvider('provider_id', body), waits: true },
   )
 
-  serve(app, completeProvider, async ({ params, body, caller }) => {
-    const of = { ...applicationOf(caller), providerId: params.provider_id, sessionId: null }
-    return { json: toAdded(await connect.completeSignIn(body, of)) }
-  })
+  serve(
+    app,
+    completeProvider,
+    async ({ params, body, caller }) => {
+      const of = { ...applicationOf(caller), providerId: params.provider_id, sessionId: null }
+      return { json: toAdded(await connect.completeSignIn(body, of)) }
+    },
+    { waits: true },
+  )
 
   serve(app, listProviders, async ({ page, caller }) => {
     const owner = ownerOf(caller)
