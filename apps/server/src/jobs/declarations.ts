@@ -71,12 +71,19 @@ export const declarations = {
     makesRoom: true,
   }),
   refresh: declare({
-    payload: z.object({ ...reading, kind: z.enum(['assets', 'transactions']), attempt: z.int() }),
+    payload: z.object({
+      ...reading,
+      kind: z.enum(['assets', 'transactions']),
+      attempt: z.int(),
+      /** One of many that a user has asked for within a minute. */
+      inBackground: z.boolean().exactOptional(),
+    }),
     subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
     lane: ({ lane }) => lane,
     // It has priority over the background until its first page only. A refresh during a long first read has all of that
     // history to read, and would otherwise keep every other job waiting.
-    priority: ({ run, kind }) => (run === undefined || kind === 'assets' ? 'interactive' : 'background'),
+    priority: ({ run, kind, inBackground }) =>
+      inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
     makesRoom: true,
   }),
   webhook: declare({

@@ -36,7 +36,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   if (opened === undefined) return end(deps.db, payload, { status: 'failed', cause: await findCause(deps, ref) })
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
-  const request = { what: kind, run: payload.run, interactive: true, signal }
+  const request = { what: kind, run: payload.run, interactive: payload.inBackground !== true, signal }
   const { outcome, run, reach, isProofDue } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
   switch (outcome.kind) {
@@ -54,8 +54,8 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   }
 }
 
-function withRun({ ref, lane, kind, attempt }: Payload, run: RunState | undefined): Payload {
-  return { ref, lane, kind, attempt, ...(run && { run }) }
+function withRun({ run: _, ...payload }: Payload, run: RunState | undefined): Payload {
+  return { ...payload, ...(run && { run }) }
 }
 
 async function succeed(deps: ReadingDeps, { keyLane }: OpenedConnection, payload: Payload): Promise<void> {
@@ -68,11 +68,12 @@ async function succeed(deps: ReadingDeps, { keyLane }: OpenedConnection, payload
 /** Requests that arrived during this job have no job of their own: a connection has one job of each kind. */
 async function end(
   sql: Sql,
-  { ref, kind, lane }: Payload,
+  payload: Payload,
   outcome: { status: 'succeeded' | 'failed'; cause: Cause | null },
 ): Promise<void> {
+  const { ref, kind } = payload
   await endRefreshes(sql, ref, kind, outcome)
-  if (await hasQueued(sql, ref, kind)) await queueRefresh(sql, { ref, lane, kind, attempt: 1 }, 0)
+  if (await hasQueued(sql, ref, kind)) await queueRefresh(sql, { ...withRun(payload, undefined), attempt: 1 }, 0)
 }
 
 async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payload, error: SourceError): Promise<void> {

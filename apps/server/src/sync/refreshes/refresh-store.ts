@@ -57,6 +57,16 @@ export async function claimCoolDown(tx: Sql, ref: ConnectionRef, kind: RefreshKi
   return seconds
 }
 
+/** How many refreshes of the user were accepted within the last minute, of either kind. */
+export async function countAccepted(tx: Sql, { userKey }: Owner): Promise<number> {
+  const { accepted } = await tx.row<{ accepted: number }>(
+    `select count(*)::int as accepted from refresh_cool_downs
+     where user_key = $1::bigint and accepted_at > $2::timestamptz`,
+    [userKey, new Date(Date.parse(tx.now()) - coolDownMs).toISOString()],
+  )
+  return accepted
+}
+
 export async function insertRefresh(
   tx: Sql,
   owner: Owner,

@@ -26,6 +26,13 @@ export async function queueRefresh(sql: Sql, payload: PayloadOf<'refresh'>, dela
   await addJob(sql, 'refresh', payload, { delayMs })
 }
 
+/**
+ * A person waits for so many of a user's refreshes in a minute; the others run in the background. A user may have
+ * hundreds of connections, and jobs for which a person waits go before everything else: without this limit one user
+ * would keep keys from being checked and all other connections from being read.
+ */
+const promptMax = 20
+
 interface RefreshDeps {
   db: Database
   metering: Pick<Metering, 'findCircuitOpen'>
@@ -45,9 +52,12 @@ export async function requestRefresh(
 
     const connections: RefreshedConnection[] = []
     const cooling: ErrorItem[] = []
+    let accepted = await store.countAccepted(tx, owner)
     for (const row of rows) {
-      const { outcome, waitSeconds } = await admit(metering, tx, owner, kind, row)
+      const inBackground = accepted >= promptMax
+      const { outcome, waitSeconds } = await admit(metering, tx, owner, kind, { ...row, inBackground })
       connections.push(outcome)
+      if (outcome.status === 'queued') accepted += 1
       if (waitSeconds > 0) cooling.push(toCoolingItem(outcome, waitSeconds))
     }
     // Thrown inside the transaction: a refusal leaves no trace.
@@ -64,7 +74,7 @@ async function admit(
   tx: Sql,
   owner: Owner,
   kind: RefreshKind,
-  row: RefreshableRow,
+  row: RefreshableRow & { inBackground: boolean },
 ): Promise<{ outcome: RefreshedConnection; waitSeconds: number }> {
   const ids = { connection_id: row.id, provider_id: row.provider_id }
   if (row.status === 'needs_reauth') {
@@ -77,7 +87,8 @@ async function admit(
   const ref = { ...owner, connectionKey: row.connection_key, connectionId: row.id }
   const waitSeconds = await store.claimCoolDown(tx, ref, kind)
   if (waitSeconds > 0) return { outcome: { ...ids, status: 'cooling_down', cause: 'rate_limited' }, waitSeconds }
-  await queueRefresh(tx, { ref, lane: row.key_lane, kind, attempt: 1 }, 0)
+  const more = row.inBackground ? { inBackground: true } : {}
+  await queueRefresh(tx, { ref, lane: row.key_lane, kind, attempt: 1, ...more }, 0)
   return { outcome: { ...ids, status: 'queued', cause: null }, waitSeconds: 0 }
 }
 
