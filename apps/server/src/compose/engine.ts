@@ -112,6 +112,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
   const sync = createSync({
     ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, scaleWait, log },
+    recordsMax: config.recordsMax,
     watch: watchReading(metrics),
     prove: (ref, source, reach) => proof.prove(ref, source, reach),
   })

@@ -49,6 +49,8 @@ export interface Config {
     triesPerAddress: number
   }
   keyLimits: { pending: number; refusedPerHour: number; connections: number }
+  /** Of one user. */
+  recordsMax: number
   /** When connections are read, and how often the rights of their keys are. */
   schedule: {
     activeForMs: number
@@ -117,6 +119,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     mail: readMail(find, problems),
     limits: readLimits(get),
     signInLimits: readSignInLimits(get),
+    recordsMax: get('ASSAY_LIMIT_RECORDS'),
     keyLimits: {
       pending: get('ASSAY_LIMIT_PENDING_KEYS'),
       refusedPerHour: get('ASSAY_LIMIT_REFUSED_KEYS'),

@@ -320,6 +320,13 @@ export const settings = {
     default: '500',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_LIMIT_RECORDS: setting({
+    description:
+      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them. Beyond them no history is read on; balances still are.",
+    unit: 'records',
+    default: '5000000',
+    parse: wholeNumber(1, 1_000_000_000_000),
+  }),
   ASSAY_SLOW_SECRETS_AFTER: setting({
     description: 'Wrong secrets for one client from one address after which answers come slowly.',
     unit: 'failures a minute',

@@ -48,6 +48,8 @@ export interface OpenedConnection {
   /** Epoch ms; null when the key's rights were never read. */
   rightsCheckedAtMs: number | null
   nonces: Nonces
+  /** How many records are kept of all connections of the user. */
+  userRecords: number
 }
 
 export async function openConnection(
@@ -94,6 +96,7 @@ export async function openConnection(
     repairOf: row.repair_of,
     rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
     nonces,
+    userRecords: Number(row.user_records),
   }
 }
 

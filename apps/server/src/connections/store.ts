@@ -101,6 +101,8 @@ export async function findSealedSignIn(
 }
 
 export interface OpenableRow {
+  /** Of all connections of the user. */
+  user_records: string
   /** A grant is live, or the connection still belongs to its session. */
   allowed: boolean
   provider_id: string
@@ -124,7 +126,8 @@ export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<Openab
   return sql.maybeRow<OpenableRow>(
     `select provider_id, status, connection_type, sealed_credentials, address, networks, key_lane, session_id, repair_of,
        rights_checked_at,
-       session_id is not null or ${isGranted('$3')} as allowed
+       session_id is not null or ${isGranted('$3')} as allowed,
+       (select sum(every.record_count) from connections every where every.user_key = $1::bigint) as user_records
      from connections where user_key = $1::bigint and connection_key = $2`,
     [...keysOf(ref), sql.now()],
   )

@@ -4,7 +4,7 @@
  *
  *   balances → lists → the last weeks of every list → derived → the rest → derived
  */
-import { dayMs } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
 import { CircuitOpen, createGate, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -157,6 +157,12 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
  */
 async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
   const { opened, untilMs } = reading
+  const { recordsMax = Infinity } = deps
+  // Any user can connect the public wallets of exchanges, whose histories have no end. What was read is still shown.
+  if (opened.userRecords >= recordsMax) {
+    if (!(await derive(deps, reading))) return { kind: 'more' }
+    return { kind: 'fault', error: new SourceError('data_hole', `more than ${recordsMax} records of one user`) }
+  }
   const { storySpanMs } = opened.definition
   if (run.stage === 'recent') {
     // Records that belong together lie at most a span apart. Those near the edge of what has been read wait for their

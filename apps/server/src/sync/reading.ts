@@ -19,6 +19,8 @@ export interface ReadingDeps {
   /** Whether the balances add up to what was read. */
   prove: Proof['prove']
   watch: ReadingWatch
+  /** Records that may be kept of one user. */
+  recordsMax?: number
   now(): number
   random(): number
   /** How long to wait instead of `ms`: shorter in sandbox mode. */
