@@ -8,7 +8,7 @@ import { createConnections, recordTransactions, type Connections } from '../conn
 import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
-import { createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
+import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering } from '../metering/index.ts'
 import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
@@ -46,6 +46,9 @@ export interface EngineDeps {
   /** Set when traces are on. */
   tracer?: Tracer | undefined
 }
+
+/** Of the records that may be kept of a user: so many removed transactions may be remembered. */
+const removedShare = 0.2
 
 export function createEngine(deps: EngineDeps): Engine {
   const { config, db, clock, keyring, log, providers, metrics = createMetrics() } = deps
@@ -90,7 +93,8 @@ export function createEngine(deps: EngineDeps): Engine {
     verdictTimeoutMs: config.keyCheckTimeoutMs,
     excessPermission: config.excessPermission,
     uncheckedKeys: config.uncheckedKeys,
-    keyLimits: config.keyLimits,
+    keyLimits: { ...config.keyLimits, removed: Math.ceil(config.recordsMax * removedShare) },
+    countRemoved,
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),

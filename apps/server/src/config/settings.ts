@@ -322,7 +322,7 @@ export const settings = {
   }),
   ASSAY_LIMIT_RECORDS: setting({
     description:
-      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them. Beyond them no history is read on; balances still are.",
+      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them. Beyond them no history is read on; balances still are. A user of whom a fifth as many removed transactions are remembered adds no accounts.",
     unit: 'records',
     default: '5000000',
     parse: wholeNumber(1, 1_000_000_000_000),

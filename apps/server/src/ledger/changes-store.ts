@@ -37,6 +37,16 @@ export async function takeChangeNumbers(tx: Sql, userKey: string, count: number)
   return { first: row.first, updatedAt: row.updated_at }
 }
 
+/** How many ids of removed transactions are remembered of the user, up to `max`. */
+export async function countRemoved(sql: Sql, userKey: string, max: number): Promise<number> {
+  const { removed } = await sql.row<{ removed: number }>(
+    `select count(*)::int as removed from (
+       select from removed_transactions where user_key = $1::bigint limit $2::bigint) found`,
+    [userKey, max],
+  )
+  return removed
+}
+
 /** The number that is `offset` after `first`. */
 export function changeNumberAt(first: string, offset: number): string {
   return String(BigInt(first) + BigInt(offset))

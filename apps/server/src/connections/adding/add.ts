@@ -30,6 +30,8 @@ export interface AddDeps extends CheckPolicy {
   catalog: readonly ProviderMetadata[]
   /** Limits for one user, so that invented keys do not keep workers from the keys of other users. */
   keyLimits?: KeyLimits
+  /** How many removed transactions are remembered of a user, up to `max` (ledger). */
+  countRemoved?(tx: Sql, userKey: string, max: number): Promise<number>
   /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
 }
@@ -40,9 +42,11 @@ export interface KeyLimits {
   refusedPerHour: number
   /** How many connections one user may have. A repair does not count. */
   connections: number
+  /** How many removed transactions may be remembered of a user who adds a connection. */
+  removed: number
 }
 
-const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500 }
+const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500, removed: 1_000_000 }
 
 export interface NewConnection {
   providerId: string
@@ -90,7 +94,10 @@ export async function addConnection(
     // This comes after the insert, which waits for the user's other requests, so that all of them are counted, and for
     // the deletion of the user, after which a stored key could not be removed by its owner.
     if (!(await pending.isUser(tx, owner))) throw new Refusal('invalid_token', 'This user no longer exists.')
-    await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits, repairOf !== undefined)
+    const limits = deps.keyLimits ?? defaultLimits
+    await refuseAbove(tx, owner, limits, repairOf !== undefined)
+    const removed = (await deps.countRemoved?.(tx, owner.userKey, limits.removed)) ?? 0
+    if (removed >= limits.removed && repairOf === undefined) throw refuseRemoved()
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
     // one key at once are kept apart by its nonces (open.ts).
@@ -122,6 +129,14 @@ async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: b
     throw toRateLimited(`Wait until your other keys are checked: at most ${limits.pending} at a time.`, 5)
   }
   if (refusedWaitSeconds !== null) throw toRateLimited('Too many keys were refused.', refusedWaitSeconds)
+}
+
+/**
+ * The ids of removed transactions are remembered for months, for applications that follow the changes. A user who
+ * connects and removes one account again and again would fill the disk with them.
+ */
+function refuseRemoved(): Refusal {
+  return toRateLimited('Too many transactions were removed with accounts lately. Add accounts again later.', 86_400)
 }
 
 function toRateLimited(message: string, retryAfterSeconds: number): Refusal {

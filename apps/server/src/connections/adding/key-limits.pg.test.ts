@@ -105,3 +105,22 @@ describe('connections of one user', async () => {
     assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
   })
 })
+
+describe('an account that is connected and removed again and again', async () => {
+  // A fifth as many removed transactions may be remembered.
+  const engine = await openEngine({ ASSAY_LIMIT_RECORDS: '2000' })
+
+  it('is refused when too many of its removed transactions are remembered; other users are not concerned', async () => {
+    const owner = await engine.newOwner()
+    const ref = await engine.connect(owner, 'default')
+    const countTransactions = async (): Promise<number> =>
+      Number((await engine.connections.find(owner, ref.connectionId))?.transaction_count ?? 0)
+    await engine.drain({ delayed: true, enough: async () => (await countTransactions()) > 400 })
+    await engine.connections.remove(owner, { connectionId: ref.connectionId })
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    await assert.rejects(engine.connections.add(owner, request), isRateLimited)
+    assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+  })
+})
