@@ -148,6 +148,9 @@ describe('deploy/compose.yaml', () => {
 
   it('publishes only the proxy, gives the API no outgoing and the worker no incoming network', () => {
     const published = Object.keys(compose.services).filter((name) => getService(compose, name).ports.length > 0)
+    for (const port of getService(compose, 'proxy').ports) {
+      assert.match(port, /^0\.0\.0\.0:/, 'people who come by IPv6 would all have the address of Docker itself')
+    }
     assert.deepEqual(published, ['proxy'])
     const isInternal = (name: string): boolean => compose.networks[name]?.internal === true
     assert.ok(api.networks.every(isInternal))
