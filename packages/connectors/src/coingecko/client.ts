@@ -3,7 +3,7 @@
  * coins/{id}/market_chart/range. We request `precision=full` and keep the digits that were sent: prices are JSON
  * numbers, some with an exponent (1.2e-7), and become decimal text without rounding.
  */
-import { findDecimal, SourceError, type Decimal } from '@assay/core'
+import { findDecimal, isNegative, SourceError, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import type { Connector, Io } from '../kit/connector.ts'
 import { fetchText } from '../kit/http.ts'
@@ -68,7 +68,7 @@ export async function fetchSimplePrice(
   const answer = await get(io, 'simple/price', query, currentAnswer)
   // Looks only at own members: an id must not match the prototype of an object.
   const byId = new Map(Object.entries(answer).map(([id, prices]) => [id, new Map(Object.entries(prices))]))
-  return (id, currency) => findDecimal(byId.get(id)?.get(currency) ?? '')
+  return (id, currency) => findPrice(byId.get(id)?.get(currency) ?? '')
 }
 
 /**
@@ -89,10 +89,16 @@ export async function fetchChart(
   return prices
     .flatMap(([time, text]): Point[] => {
       const timeMs = Number(time)
-      const price = findDecimal(text ?? '')
+      const price = findPrice(text ?? '')
       return price !== undefined && fromMs <= timeMs && timeMs < toMs ? [{ timeMs, price }] : []
     })
     .sort((a, b) => a.timeMs - b.timeMs)
+}
+
+/** A coin may be worth nothing, but never less: a negative number is a mistake of the source, and no price. */
+function findPrice(text: string): Decimal | undefined {
+  const price = findDecimal(text)
+  return price === undefined || isNegative(price) ? undefined : price
 }
 
 async function get<T>(

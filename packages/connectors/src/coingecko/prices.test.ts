@@ -39,9 +39,9 @@ describe('current prices', () => {
     answer = {
       body:
         '{"bitcoin":{"usd":64000.123456789012345678},"shiba-inu":{"usd":1e-18},"pepe":{"usd":1.20E-7},' +
-        '"worthless":{"usd":0},"dead":{},"gone":{"usd":null}}',
+        '"worthless":{"usd":0},"broken":{"usd":-64000.5},"dead":{},"gone":{"usd":null}}',
     }
-    const ids = ['bitcoin', 'shiba-inu', 'pepe', 'worthless', 'dead', 'gone', 'nobody', 'constructor']
+    const ids = ['bitcoin', 'shiba-inu', 'pepe', 'worthless', 'broken', 'dead', 'gone', 'nobody', 'constructor']
     const { coins } = await fetchCurrentPrices(io, ids, [])
     assert.deepEqual(
       [...coins],
