@@ -94,12 +94,11 @@ export function createEngine(deps: EngineDeps): Engine {
     excessPermission: config.excessPermission,
     uncheckedKeys: config.uncheckedKeys,
     keyLimits: { ...config.keyLimits, removed: Math.ceil(config.recordsMax * removedShare) },
-    countRemoved,
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
     scaleWait,
-    takeChangeNumbers,
+    ...{ takeChangeNumbers, countRemoved },
     // Connections and sync know each other only through these events.
     onVerified: (tx, ref, keyLane, state) => sync.begin(tx, ref, keyLane, state),
     onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),

@@ -9,6 +9,7 @@ import {
   createCursors,
   createHttpServer,
   createServe,
+  createTurns,
   findUnready,
   shareChecks,
   startStatusServer,
@@ -18,7 +19,7 @@ import {
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
-import { createLimits, createPlaces, createTurns, type AskedLimits, type Places } from '../limits/index.ts'
+import { createLimits, createPlaces, type AskedLimits, type Places } from '../limits/index.ts'
 import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
@@ -43,9 +44,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const enterprise = createEnterprise({ db, endGrants: oauth.endGrants })
   const serve = createServe({
     authenticate: oauth.authenticate,
-    cursors,
-    admission,
-    turns,
+    ...{ cursors, admission, turns },
     onServed({ userKey, grantId }, { id: endpoint }) {
       if (userKey !== null && grantId !== null) accesses.count({ userKey, grantId, endpoint })
     },

@@ -10,7 +10,6 @@ import { createWindow, type Window } from './window.ts'
 export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
 export type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
 export { createPlaces, type CountedPlaces, type Places } from './places.ts'
-export { createTurns, type Turns } from './turns.ts'
 
 const windowSeconds = 60
 const delayFirstMs = 250

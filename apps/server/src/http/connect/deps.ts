@@ -1,9 +1,10 @@
 /** What the connect routes need. */
 import type { Connect } from '../../connect/index.ts'
-import type { Places, Turns } from '../../limits/index.ts'
+import type { Places } from '../../limits/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
 import type { SandboxControl, TestAccountDeps } from '../../sandbox/index.ts'
 import type { Admit } from '../request/admission.ts'
+import type { Turns } from '../request/turns.ts'
 import type { Streams } from './events.ts'
 
 export interface ConnectRoutesDeps {

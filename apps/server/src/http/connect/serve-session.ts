@@ -11,12 +11,13 @@ import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { toNetwork, type Turns } from '../../limits/index.ts'
+import { toNetwork } from '../../limits/index.ts'
 import type { Admit } from '../request/admission.ts'
 import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
 import { parseQuery, queryOf } from '../request/query.ts'
 import { withoutBody } from '../request/serve.ts'
+import type { Turns } from '../request/turns.ts'
 
 export interface SessionCall<E extends Endpoint, Session> {
   session: Session

@@ -7,7 +7,7 @@ import { OAuthError } from '../../oauth/index.ts'
 import { toAdded, toCredentials } from '../shapes/providers.ts'
 import type { ConnectRoutesDeps } from './deps.ts'
 import { followSession } from './events.ts'
-import { createServeSession } from './serve-session.ts'
+import { createServeSession, type ServeSession } from './serve-session.ts'
 import { toWireSession } from './wire.ts'
 
 export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): void {
@@ -47,6 +47,32 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     await connect.giveConsent(session, body?.language)
     return answer(session)
   })
+  serve(app, contract.removeSessionConnection, async ({ session, params }) => {
+    await connect.removeSource(session, params.connection_id)
+    return answer(session)
+  })
+  serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
+    redirect_to: (await connect.forwardAnswer(body)) ?? null,
+  }))
+  serve(app, contract.resumeSession, async ({ session, body }) => {
+    await connect.resume(session, body.session_id)
+    return answer(session)
+  })
+  serve(app, contract.finishSession, async ({ session }) => {
+    const { redirectTo } = await connect.finish(session)
+    return { redirect_to: redirectTo }
+  })
+  serve(app, contract.declineSession, async ({ session }) => ({ redirect_to: await connect.decline(session) }))
+  registerWaiting(app, deps, serve, read)
+}
+
+/** Calls that wait: for a worker that checks a key, or for news of the session. */
+function registerWaiting(
+  app: FastifyInstance,
+  { connect, streams }: ConnectRoutesDeps,
+  serve: ServeSession<ConnectSession>,
+  read: (sessionId: string) => Promise<{ step: string }>,
+): void {
   const waits = true
   serve(
     app,
@@ -62,32 +88,16 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     },
     { waits },
   )
-  serve(app, contract.removeSessionConnection, async ({ session, params }) => {
-    await connect.removeSource(session, params.connection_id)
-    return answer(session)
-  })
   serve(
     app,
     contract.completeSessionCallback,
     async ({ session, body }) => toAdded(await connect.completeInSession(session, body)),
     { waits },
   )
-  serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
-    redirect_to: (await connect.forwardAnswer(body)) ?? null,
-  }))
-  serve(app, contract.resumeSession, async ({ session, body }) => {
-    await connect.resume(session, body.session_id)
-    return answer(session)
-  })
-  serve(app, contract.finishSession, async ({ session }) => {
-    const { redirectTo } = await connect.finish(session)
-    return { redirect_to: redirectTo }
-  })
-  serve(app, contract.declineSession, async ({ session }) => ({ redirect_to: await connect.decline(session) }))
   serve(
     app,
     contract.followSession,
-    async ({ session: { sessionId } }, { ip: address }) => followSession(deps.streams, { sessionId, address }, read),
+    async ({ session: { sessionId } }, { ip: address }) => followSession(streams, { sessionId, address }, read),
     { waits },
   )
 }

@@ -15,7 +15,6 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Turns } from '../../limits/index.ts'
 import { readBearer, type AccessToken, type Caller } from '../../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
@@ -25,6 +24,7 @@ import type { RawJson } from '../shapes/exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
 import { listParameters, openPage, type PagedEndpoint, type OpenPage } from '../paging/pages.ts'
 import { parseQuery, queryOf } from './query.ts'
+import type { Turns } from './turns.ts'
 
 export type { Caller } from '../../oauth/index.ts'
 
@@ -100,7 +100,7 @@ interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
   answer: (reading: Reading, call: Call<E>) => Answer<E>
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
   examine?: (body: unknown) => void
   /** The handler waits for a worker, and holds no connection to the database meanwhile. It takes no turn. */
@@ -165,7 +165,10 @@ export function createServe(deps: ServeDependencies): Serve {
       ...routeOf(endpoint),
       handler: async (request, reply) => {
         const bearer = readBearer(request.headers.authorization)
-        if (bearer?.kind !== kind) throw await refuseOthers(request, reply)
+        if (bearer?.kind !== kind) {
+          await identify(endpoint, request, reply)
+          throw refuseOther(kind)
+        }
         // The limit is used up: the check of the token says 401 or counts on, which says 429.
         if ((await deps.admission?.hasRoom(bearer.tokenHash)) === false) await identify(endpoint, request, reply)
         const { call, found } = await readOrRefuse(request, reply, bearer)
@@ -183,18 +186,10 @@ export function createServe(deps: ServeDependencies): Serve {
       },
     })
 
-    /** No token, not an access token, or one of the other kind. */
-    async function refuseOthers(request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
-      await identify(endpoint, request, reply)
-      const owner = kind === 'user' ? 'no user' : 'a user'
-      return new Refusal('insufficient_scope', `this access token belongs to ${owner}`)
-    }
-
     async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: AccessToken) {
       try {
         const call = open(request)
-        const found = await inTurn(toTurnOfToken(bearer), () => steps.read(bearer as never, call as never))
-        return { call, found }
+        return { call, found: await inTurn(toTurnOfToken(bearer), () => steps.read(bearer as never, call as never)) }
       } catch (error) {
         if (error instanceof Refusal) await identify(endpoint, request, reply)
         throw error
@@ -203,6 +198,12 @@ export function createServe(deps: ServeDependencies): Serve {
   }
 
   return Object.assign(serve, { reading })
+}
+
+/** A valid token of the other kind. */
+function refuseOther(kind: AccessToken['kind']): Refusal {
+  const owner = kind === 'user' ? 'no user' : 'a user'
+  return new Refusal('insufficient_scope', `this access token belongs to ${owner}`)
 }
 
 type Identify = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply) => Promise<Caller | undefined>

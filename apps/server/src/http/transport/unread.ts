@@ -29,7 +29,7 @@ export const unreadLimits: UnreadLimits = {
   queuedMax: 10,
 }
 
-export interface Unread {
+interface Unread {
   /** A request has arrived. Refuses one beyond those that may wait on its connection. */
   admit(socket: Socket, response: ServerResponse): void
   /** An answer of this connection has been taken. */

@@ -54,8 +54,8 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   }
 }
 
-function withRun({ run: _, ...payload }: Payload, run: RunState | undefined): Payload {
-  return { ...payload, ...(run && { run }) }
+function withRun({ ref, lane, kind, attempt, inBackground }: Payload, run: RunState | undefined): Payload {
+  return { ref, lane, kind, attempt, ...(inBackground && { inBackground }), ...(run && { run }) }
 }
 
 async function succeed(deps: ReadingDeps, { keyLane }: OpenedConnection, payload: Payload): Promise<void> {

@@ -10,7 +10,7 @@ export interface Turns {
   take<T>(caller: string, work: () => Promise<T>): Promise<T>
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   atOnceMax: number
   waitingMax: number
 }

@@ -2,7 +2,7 @@ import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, it } from 'node:test'
-import { createTurns } from './index.ts'
+import { createTurns } from './turns.ts'
 
 /** Work that ends when it is told to, and records what has begun. */
 function work() {
