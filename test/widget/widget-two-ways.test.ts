@@ -50,6 +50,27 @@ describe('a provider with two ways to connect', () => {
     await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
   }
 
+  // The demo is on the widget's site, where the browser gives the tab a copy of the frame's session.
+  it('from a frame, the provider’s page opens in a tab, which hands its answer to the frame and closes', async () => {
+    const page = await world().openPage()
+    await page.goto(world().demo.url)
+    await button(page, 'on this page').click()
+    const frame = page.frameLocator('iframe')
+    await reachChoice(frame, newEmail())
+    await frame.getByRole('combobox').fill('coinb')
+    await frame.getByRole('combobox').press('Enter')
+    const opened = page.waitForEvent('popup')
+    await button(frame, /^Sign in to Coinbase/).click()
+    const tab = await opened
+    const closed = tab.waitForEvent('close')
+    await allow(tab)
+    await closed
+    await seeHeading(frame, 'Connected')
+    await button(frame, 'Finish').click()
+    await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    await world().close(page)
+  })
+
   for (const [size, options] of Object.entries(sizes)) {
     it(`${size}, signing in leads to the provider’s page and back, and the application sees the data`, () =>
       visit(options, async (page) => {

@@ -37,8 +37,16 @@ export async function openSession({ auth_url: authUrl }: WidgetConfig): Promise<
     }
   }
   const opening = await resume(authUrl, answer)
-  if (answer !== undefined && opening.kind === 'stopped' && handToOpener(answer)) return { kind: 'left' }
+  if (answer !== undefined && isFramesOwn(opening) && handToOpener(answer)) return { kind: 'left' }
   return opening
+}
+
+/**
+ * Whether a frame opened this tab for the provider's page. Across sites the tab then has no session. On one site the
+ * browser copies the frame's session into the tab, and the flow would end here while the frame waits.
+ */
+function isFramesOwn(opening: Opening): boolean {
+  return opening.kind === 'stopped' || (opening.kind === 'flow' && opening.start.session.display === 'iframe')
 }
 
 async function begin(authUrl: string, query: string): Promise<Opening> {
