@@ -1,10 +1,10 @@
 /** Who may read since when, what they read, and the button that ends it. */
 import type { JSX } from 'preact'
-import type { Access, Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
+import type { Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Question } from '../parts/confirm.tsx'
-import { whatOf } from './what-was-read.ts'
+import { toReadings, type Reading } from './what-was-read.ts'
 
 interface GrantsProps {
   me: Me
@@ -13,7 +13,7 @@ interface GrantsProps {
 }
 
 /** The page shows only the newest reads, which are enough to see which applications read often. */
-const accessesMax = 20
+const readingsMax = 20
 
 export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
   const { t } = useSpeech()
@@ -55,7 +55,7 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
             <ApplicationMark name={client.name} logo={null} />
             <div class="account-text">
               <h3>{client.name}</h3>
-              <Accesses accesses={newestFirst(accesses)} />
+              <Readings readings={toReadings(accesses).slice(0, readingsMax)} />
             </div>
           </li>
         ))}
@@ -64,15 +64,11 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
   )
 }
 
-function newestFirst(accesses: readonly Access[]): Access[] {
-  return accesses.toSorted((a, b) => (a.last_at < b.last_at ? 1 : -1)).slice(0, accessesMax)
-}
-
 function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
   const { t, date, moment } = useSpeech()
   const { client, granted_at, expires_at } = grant
-  const accesses = newestFirst(grant.accesses)
-  const last = accesses[0]
+  const readings = toReadings(grant.accesses).slice(0, readingsMax)
+  const last = readings[0]
   return (
     <li class="account">
       <ApplicationMark name={client.name} logo={null} />
@@ -82,10 +78,10 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
         <p class="secondary">
           {last === undefined
             ? t('manage.read_never')
-            : t('manage.read_last', { what: t(whatOf(last.endpoint)), date: moment(last.last_at) })}
+            : t('manage.read_last', { what: t(last.what), date: moment(last.lastAt) })}
         </p>
-        {accesses.length > 0 && <Accesses accesses={accesses} />}
-        {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, accessesMax)} />}
+        {readings.length > 0 && <Readings readings={readings} />}
+        {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, readingsMax)} />}
       </div>
       <button type="button" class="text-button" aria-label={`${t('manage.revoke')} ${client.name}`} onClick={onRevoke}>
         {t('manage.revoke')}
@@ -94,17 +90,17 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
   )
 }
 
-function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
+function Readings({ readings }: { readings: readonly Reading[] }): JSX.Element {
   const { t, moment } = useSpeech()
   return (
     <details class="accesses">
       <summary>{t('manage.accesses')}</summary>
       <ul class="numbers">
-        {accesses.map((access) => (
-          <li key={`${access.hour} ${access.endpoint}`}>
-            <span>{moment(access.last_at)}</span>
+        {readings.map(({ key, what, count, lastAt }) => (
+          <li key={key}>
+            <span>{moment(lastAt)}</span>
             <span>
-              {t(whatOf(access.endpoint))} · {t('manage.read_count', { count: access.count })}
+              {t(what)} · {t('manage.read_count', { count })}
             </span>
           </li>
         ))}

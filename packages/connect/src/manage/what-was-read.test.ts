@@ -1,7 +1,7 @@
 import { endpoints } from '@assay/contract'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { whatOf } from './what-was-read.ts'
+import { toReadings, whatOf } from './what-was-read.ts'
 
 it('a person sees in words what each call of the contract reads, and none of them is other data', () => {
   // Calls of the widget and of this page itself are not counted as reads, and neither is the catalogue.
@@ -19,4 +19,22 @@ it('single items and histories are named like their lists, and a claim is not ca
     'manage.what_claim',
     'manage.what_proof',
   ])
+})
+
+it('calls that read the same kind of data in one hour are one line with their sum, newest first', () => {
+  const [nine, ten] = ['2026-03-02T09:00:00.000Z', '2026-03-02T10:00:00.000Z']
+  const readings = toReadings([
+    { hour: nine, endpoint: 'listTransactions', count: 20, last_at: '2026-03-02T09:10:00.000Z' },
+    { hour: nine, endpoint: 'listChanges', count: 15, last_at: '2026-03-02T09:40:00.000Z' },
+    { hour: nine, endpoint: 'listAssets', count: 6, last_at: '2026-03-02T09:20:00.000Z' },
+    { hour: ten, endpoint: 'listTransactions', count: 1, last_at: '2026-03-02T10:00:00.000Z' },
+  ])
+  assert.deepEqual(
+    readings.map(({ what, count, lastAt }) => [what, count, lastAt]),
+    [
+      ['manage.what_transactions', 1, '2026-03-02T10:00:00.000Z'],
+      ['manage.what_transactions', 35, '2026-03-02T09:40:00.000Z'],
+      ['manage.what_assets', 6, '2026-03-02T09:20:00.000Z'],
+    ],
+  )
 })

@@ -1,4 +1,5 @@
 /** The calls have names for developers; a person wants to know what was read. */
+import type { Access } from '../api/manage-api.ts'
 import type { TextKey } from '../texts/index.ts'
 
 /** The first that fits: the history of assets is not their balances. */
@@ -16,4 +17,25 @@ const kinds: readonly (readonly [RegExp, TextKey])[] = [
 /** `endpoint` is the id of a call in the contract. One that this page does not know yet is "other data". */
 export function whatOf(endpoint: string): TextKey {
   return kinds.find(([pattern]) => pattern.test(endpoint))?.[1] ?? 'manage.what_other'
+}
+
+export interface Reading {
+  /** Its hour and its kind, which no other reading has. */
+  key: string
+  what: TextKey
+  count: number
+  lastAt: string
+}
+
+/** Newest first. Calls that read the same kind of data in the same hour are one line, because they have one name. */
+export function toReadings(accesses: readonly Access[]): Reading[] {
+  const readings = new Map<string, Reading>()
+  for (const { hour, endpoint, count, last_at: lastAt } of accesses) {
+    const what = whatOf(endpoint)
+    const key = `${hour} ${what}`
+    const before = readings.get(key) ?? { key, what, count: 0, lastAt }
+    const latest = before.lastAt < lastAt ? lastAt : before.lastAt
+    readings.set(key, { ...before, count: before.count + count, lastAt: latest })
+  }
+  return [...readings.values()].toSorted((a, b) => (a.lastAt < b.lastAt ? 1 : -1))
 }

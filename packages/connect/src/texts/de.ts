@@ -364,7 +364,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.events': 'Was geschehen ist',
   'manage.event_consent': 'Sie haben dem Teilen mit {name} zugestimmt',
   'manage.event_grant': '{name} hat Zugriff erhalten',
-  'manage.event_revoked': 'Sie haben einen Zugriff beendet',
+  'manage.event_revoked': 'Sie haben den Zugriff von {name} beendet',
   'manage.event_ended': 'Das Unternehmen hinter der Anwendung hat alle Zugriffe beendet',
   'manage.event_added': '{name} verbunden ({by})',
   'manage.event_repaired': '{name} repariert ({by})',

@@ -338,7 +338,7 @@ export const en = {
   'manage.events': 'What happened',
   'manage.event_consent': 'You agreed to share with {name}',
   'manage.event_grant': '{name} received access',
-  'manage.event_revoked': 'You ended access',
+  'manage.event_revoked': 'You ended the access of {name}',
   'manage.event_ended': 'The company behind the application ended all access',
   'manage.event_added': '{name} connected ({by})',
   'manage.event_repaired': '{name} repaired ({by})',

@@ -347,7 +347,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.events': 'Qué ocurrió',
   'manage.event_consent': 'Aceptaste compartir con {name}',
   'manage.event_grant': '{name} recibió acceso',
-  'manage.event_revoked': 'Pusiste fin a un acceso',
+  'manage.event_revoked': 'Pusiste fin al acceso de {name}',
   'manage.event_ended': 'La empresa de la aplicación puso fin a todos los accesos',
   'manage.event_added': '{name} conectado ({by})',
   'manage.event_repaired': '{name} reparado ({by})',

@@ -358,7 +358,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.events': 'Ce qui s’est passé',
   'manage.event_consent': 'Vous avez accepté de partager avec {name}',
   'manage.event_grant': '{name} a reçu l’accès',
-  'manage.event_revoked': 'Vous avez mis fin à un accès',
+  'manage.event_revoked': 'Vous avez mis fin à l’accès de {name}',
   'manage.event_ended': 'L’éditeur de l’application a mis fin à tous les accès',
   'manage.event_added': '{name} connecté ({by})',
   'manage.event_repaired': '{name} réparé ({by})',

@@ -326,7 +326,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.events': 'これまでの出来事',
   'manage.event_consent': '{name} との共有に同意しました',
   'manage.event_grant': '{name} がアクセスできるようになりました',
-  'manage.event_revoked': 'あなたがアクセスを終了しました',
+  'manage.event_revoked': '{name} のアクセスを終了しました',
   'manage.event_ended': 'アプリの運営会社がすべてのアクセスを終了しました',
   'manage.event_added': '{name} を接続（{by}）',
   'manage.event_repaired': '{name} を修復（{by}）',

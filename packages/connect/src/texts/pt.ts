@@ -340,7 +340,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.events': 'O que aconteceu',
   'manage.event_consent': 'Você concordou em compartilhar com {name}',
   'manage.event_grant': '{name} recebeu acesso',
-  'manage.event_revoked': 'Você encerrou um acesso',
+  'manage.event_revoked': 'Você encerrou o acesso de {name}',
   'manage.event_ended': 'A empresa do aplicativo encerrou todos os acessos',
   'manage.event_added': '{name} conectado ({by})',
   'manage.event_repaired': '{name} reparado ({by})',
