@@ -189,6 +189,9 @@ describe('assay keys', () => {
     // A tenant has one receiver: the operator learns which one the new address replaces.
     const again = await run(['webhook', 'set', tenantId, 'https://other.example/'], publicOnly)
     assert.match(again.out, /^https:\/\/app\.example\/ receives no more messages\.$/m)
+    const unknown = await run(['webhook', 'set', 'ten_unknown', 'https://app.example/'], publicOnly)
+    assert.deepEqual([unknown.code, unknown.out], [1, ''])
+    assert.match(unknown.err, /There is no tenant ten_unknown; `assay tenant list` shows them all\./)
     const refused = await run(['keys', 'rotate'], publicOnly)
     assert.deepEqual([refused.code, /ASSAY_SEALING_PRIVATE_KEYS is required/.test(refused.err)], [1, true])
     const rotated = await run(['keys', 'rotate', '--json'], { ...environment, ...testKeyTexts('new', 'test') })

@@ -51,7 +51,9 @@ process, then run assay keys rotate. When it is done the old sealing keys may le
   assay webhook remove <tenant_id> [--json]
   assay webhook test <tenant_id> [--json]                  sends a message of type webhook.test
   assay webhook log <tenant_id> [--json]                   the last 50 messages and their outcomes
-  assay webhook resend <tenant_id> <message_id> [--json]   sends one of them again, with the same webhook-id`,
+  assay webhook resend <tenant_id> <message_id> [--json]   sends one of them again, with the same webhook-id
+
+Beside the sandbox (npm start), run these with ASSAY_MODE=sandbox. See docs/guides/register.md.`,
   audit: `usage:
   assay audit export <tenant_id>|installation
   assay audit verify [<tenant_id>|installation] [--head <position>:<hash>] [--json]`,

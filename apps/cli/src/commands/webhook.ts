@@ -23,10 +23,11 @@ export async function webhook(words: string[]): Promise<void> {
 }
 
 async function set(tenantId: string, url: string, json: boolean): Promise<void> {
-  const { replaced, secret } = await withAdmin(async ({ webhooks }) => ({
-    replaced: await webhooks.findUrl(tenantId),
-    secret: await webhooks.set(tenantId, url),
-  }))
+  const { replaced, secret } = await withAdmin(async ({ tenants, webhooks }) => {
+    // A mistyped id would otherwise store a receiver that never gets a message.
+    await tenants.getTenant(tenantId)
+    return { replaced: await webhooks.findUrl(tenantId), secret: await webhooks.set(tenantId, url) }
+  })
   if (json) return writeJson({ tenant_id: tenantId, url, secret })
   if (replaced !== undefined && replaced !== url) writeLine(`${replaced} receives no more messages.`)
   writeLine(`Set. Verify signatures with this secret (shown once): ${secret}`)

@@ -54,6 +54,12 @@ function newSecret({ randomBytes }: ClientsDeps): string {
   return randomBytes(secretBytes).toString('base64url')
 }
 
+export async function getTenant(db: Database, tenantId: string): Promise<store.TenantDetails> {
+  const tenant = await store.findTenant(db, tenantId)
+  if (tenant !== undefined) return tenant
+  throw new Refusal('not_found', `There is no tenant ${tenantId}; \`assay tenant list\` shows them all.`)
+}
+
 /** The secret is shown here and never again; null for a public client. */
 async function createClient(
   deps: ClientsDeps,
@@ -61,8 +67,7 @@ async function createClient(
   registration: ClientRegistration,
 ): Promise<{ client: Client; secret: string | null }> {
   const checked = checkRegistration(registration)
-  const tenant = await store.findTenant(deps.db, tenantId)
-  if (tenant === undefined) throw new Refusal('not_found', 'No such tenant.')
+  const tenant = await getTenant(deps.db, tenantId)
   const secret = checked.publicClient ? null : newSecret(deps)
   const clientId = newId('cli')
   await deps.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import { randomBytes as systemRandomBytes } from 'node:crypto'
 import { newId } from '@assay/core'
 import { recordAudit } from '../audit.ts'
 import type { Database } from '../db/index.ts'
-import { createClients } from './clients.ts'
+import { createClients, getTenant } from './clients.ts'
 import { checkName } from './registration.ts'
 import { ensureLiveTenant, ensureSandboxTenant, type OwnSecrets } from './own-tenants.ts'
 import { matchesSecret } from './secrets.ts'
@@ -51,6 +51,7 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     createTenant,
     listTenants: () => store.listTenants(db),
     findTenant: (tenantId: string) => store.findTenant(db, tenantId),
+    getTenant: (tenantId: string) => getTenant(db, tenantId),
     ...createClients({ db, randomBytes }),
     /** An undefined `client`, for an unregistered id, takes as long and returns false. */
     verifySecret: (client: Pick<Client, 'secretHashes'> | undefined, presented: string): boolean =>
