@@ -97,7 +97,10 @@ export function createClaims(deps: ClaimsDeps): Claims {
       checkAsset(request.assetId)
       return db.transaction(async (tx) => {
         if (!(await store.holdUser(tx, asker))) {
-          throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
+          throw new Refusal(
+            'invalid_token',
+            'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
+          )
         }
         const subject = await store.holdSubject(tx, asker, asker.grantId, randomUUID())
         const { claim, assetId, amount } = request

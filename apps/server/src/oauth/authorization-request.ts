@@ -31,7 +31,8 @@ export async function parseAuthorizationRequest(
   // First check the client and the address that an answer may go to. Nothing redirects before both are certain, because
   // this would otherwise be an open redirector (RFC 6749 §4.1.2.1, RFC 9700 §4.11.2).
   const client = await findClient(values.get('client_id') ?? '')
-  if (client === undefined || client.disabledAt !== null) throw new OAuthError('invalid_request', 'unknown client_id')
+  if (client === undefined || client.disabledAt !== null)
+    throw new OAuthError('invalid_request', 'unknown client_id: send the id that the operator registered')
   if (repeated.has('redirect_uri')) throw new OAuthError('invalid_request', 'redirect_uri is sent more than once')
   const redirectUri = chooseRedirectUri(client, values.get('redirect_uri'))
 
@@ -77,7 +78,9 @@ function chooseRedirectUri(client: Client, sent: string | undefined): string {
   if (sent !== undefined && client.redirectUris.includes(sent)) return sent
   throw new OAuthError(
     'invalid_request',
-    sent === undefined ? 'redirect_uri is missing' : 'redirect_uri is not registered for this client',
+    sent === undefined
+      ? 'redirect_uri is missing'
+      : 'redirect_uri is not registered for this client: the operator adds it with --redirect-uri',
   )
 }
 

@@ -80,7 +80,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
         return outcome instanceof OAuthError ? outcome.message : undefined
       }),
     )
-    assert.deepEqual(new Set(messages), new Set(['client authentication failed']))
+    assert.deepEqual(new Set(messages), new Set(['client authentication failed: check client_id and client_secret']))
   })
 
   it('is refused where a secret is needed and none was sent (§5.2)', async () => {

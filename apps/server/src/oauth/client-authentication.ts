@@ -41,7 +41,7 @@ export function checkClient<C extends TokenClient>(
   // whether it exists.
   const proven = secret === undefined || tenants.verifySecret(client ?? undefined, secret)
   if (client === undefined || client === null || client.disabledAt !== null || !proven) {
-    throw new OAuthError('invalid_client', 'client authentication failed')
+    throw new OAuthError('invalid_client', 'client authentication failed: check client_id and client_secret')
   }
   return { client, authenticated: secret !== undefined }
 }

@@ -126,7 +126,11 @@ export function createOauth(deps: OauthDeps) {
       )
     const presented = readAccessToken(bearer)
     const found = presented && (await callers.findToken(db, presented))
-    if (found === undefined) throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
+    if (found === undefined)
+      throw new Refusal(
+        'invalid_token',
+        'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
+      )
     const { tenantKey, tenantId, clientId, userId, grantId, familyId, scopes, expiresAt } = found
     const userKey = presented?.kind === 'user' ? presented.userKey : null
     return { tenantKey, tenantId, clientId, userKey, userId, grantId, familyId, scopes: new Set(scopes), expiresAt }

@@ -44,12 +44,13 @@ const meanings: Readonly<Record<RefusalCode, Meaning>> = {
   },
   invalid_token: {
     when: 'No token was sent, or one that is unknown, expired or revoked.',
-    detail: 'The access token is unknown, expired or revoked.',
+    detail: 'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
     headers: ['WWW-Authenticate'],
   },
   insufficient_scope: {
     when: 'The token lacks the scope of this call.',
-    detail: 'the access token lacks the scope assets:read',
+    detail:
+      'the access token lacks the scope assets:read: ask for it with the token; the operator allows it with --scope',
     headers: ['WWW-Authenticate'],
   },
   not_found: {

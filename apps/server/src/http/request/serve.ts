@@ -174,7 +174,10 @@ export function createServe(deps: ServeDependencies): Serve {
         const { call, found } = await readOrRefuse(request, reply, bearer)
         if (found === undefined) {
           await deps.admission?.admitAddress(request, reply)
-          throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
+          throw new Refusal(
+            'invalid_token',
+            'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
+          )
         }
         await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
@@ -243,7 +246,10 @@ function checkScopes({ scopes }: Caller, { scope, moreScopes = [] }: Endpoint): 
   const missing = [scope, ...moreScopes].filter((one) => !scopes.has(one))
   if (missing.length === 0) return
   const lacks = `${missing.length === 1 ? 'scope' : 'scopes'} ${missing.join(' ')}`
-  throw new Refusal('insufficient_scope', `the access token lacks the ${lacks}`)
+  throw new Refusal(
+    'insufficient_scope',
+    `the access token lacks the ${lacks}: ask for it with the token; the operator allows it with --scope`,
+  )
 }
 
 interface OpenCall {

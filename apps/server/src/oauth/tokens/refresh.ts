@@ -138,5 +138,8 @@ function toResponse(
 
 /** One text for every reason, because the reason concerns only the owner of the family. */
 function invalidToken(): OAuthError {
-  return new OAuthError('invalid_grant', 'the refresh token is unknown, used, expired or revoked')
+  return new OAuthError(
+    'invalid_grant',
+    'the refresh token is unknown, used, expired or revoked: send the user to connect again',
+  )
 }

@@ -144,7 +144,10 @@ async function refuseSpent({ db }: ExchangeDeps, presented: codes.PresentedCode,
 }
 
 function invalidCode(): OAuthError {
-  return new OAuthError('invalid_grant', 'the code is unknown, used or expired')
+  return new OAuthError(
+    'invalid_grant',
+    'the code is unknown, used or expired: send the user to connect again, and redeem the code within a minute',
+  )
 }
 
 /** RFC 6749 §4.4: the tenant's own access, over all its users. No refresh token (§4.4.3). */

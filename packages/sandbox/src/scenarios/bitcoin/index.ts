@@ -24,7 +24,7 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     ...calm,
     name: 'savings',
     title: 'Savings from Kraken',
-    description: 'One zpub for everybody: what the lived-in Kraken account withdrew, and payments from a client.',
+    description: 'The same zpub for every user: what the lived-in Kraken account withdrew, and payments from a client.',
     expects: 'Connects; together with Kraken’s default, three withdrawals and deposits are matched by their hash.',
     story: savingsStory,
   },
