@@ -1,10 +1,10 @@
 /**
- * For tests: a process that runs commands of `assay` one after another. A process for each would spend most of its second
- * on loading the same modules.
+ * For tests: a process that runs commands of `assay` one after another. A process for each would spend most of its
+ * second on loading the same modules.
  *
- * Each command has its own arguments, environment, output and exit code. It has ended when nothing but the channel to the
- * test keeps this process alive, so a command that leaves a connection or a timer behind never ends, as it would not in a
- * process of its own. What it throws ends this process.
+ * Each command has its own arguments, environment, output and exit code. It has ended when nothing but the channel to
+ * the test keeps this process alive, so a command that leaves a connection or a timer behind never ends, as it would
+ * not in a process of its own. What it throws ends this process.
  */
 import { setImmediate } from 'node:timers/promises'
 

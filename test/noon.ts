@@ -1,6 +1,6 @@
 /**
- * Tests of days begin at noon: twelve hours from the end of the day, of its hour and of its month, whenever they are run.
- * The sandbox clock only goes forward, hence the next noon.
+ * Tests of days begin at noon: twelve hours from the end of the day, of its hour and of its month, whenever they are
+ * run. The sandbox clock only goes forward, hence the next noon.
  */
 import { dayMs } from '@assay/core'
 

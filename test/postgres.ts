@@ -73,8 +73,8 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
 }
 
 /**
- * A connection proves that it knows the password by hashing it 4096 times, some milliseconds of processor time. A run opens
- * thousands, and a random password needs none of it.
+ * A connection proves that it knows the password by hashing it 4096 times, some milliseconds of processor time. A run
+ * opens thousands, and a random password needs none of it.
  */
 async function hashPasswordOnce(server: Server): Promise<void> {
   await administer(server, (admin) =>
@@ -88,8 +88,9 @@ const memoryMinBytes = 8 * 2 ** 30
 const tmpfsType = 0x01021994
 
 /**
- * Linux's memory where there is plenty of it. A clone of the template is 700 files: PostgreSQL spends 25 ms of processor
- * time on making and dropping one there. On a disk it spends 50 to 190 ms, and waits for the file system's journal.
+ * Linux's memory where there is plenty of it. A clone of the template is 700 files: PostgreSQL spends 25 ms of
+ * processor time on making and dropping one there. On a disk it spends 50 to 190 ms, and waits for the file system's
+ * journal.
  */
 async function chooseParent(): Promise<string> {
   const memory = '/dev/shm'
@@ -158,8 +159,8 @@ type Server = Omit<TestAddress, 'database'>
 let ownServer: Promise<TestPostgres> | undefined
 
 // Registered when the file is loaded, because inside a test `after` would be that test's; and in a test only, because
-// anywhere else it would turn the process into a test run. A file that `node --test` is given by name is one whatever it
-// is called: its process would never end while the server is its child.
+// anywhere else it would turn the process into a test run. A file that `node --test` is given by name is one whatever
+// it is called: its process would never end while the server is its child.
 const isTest = process.env['NODE_TEST_CONTEXT'] !== undefined || process.argv[1]?.endsWith('.test.ts') === true
 if (isTest) after(stopOwnPostgres)
 

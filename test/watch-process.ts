@@ -1,7 +1,7 @@
 /**
  * For `node --import`: writes what a process loads and where it connects to into a file, one line each, and lets no
- * connection leave this machine. The file is in the query of the import's address, because an environment variable would be
- * one more setting of the program under test.
+ * connection leave this machine. The file is in the query of the import's address, because an environment variable
+ * would be one more setting of the program under test.
  */
 import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

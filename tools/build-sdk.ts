@@ -1,6 +1,6 @@
 /**
- * Builds `@assay/sdk` as an application installs it, when the sources are newer than what was built: before a start (the demo
- * application uses it like any other), before the tests, before it is packed.
+ * Builds `@assay/sdk` as an application installs it, when the sources are newer than what was built: before a start
+ * (the demo application uses it like any other), before the tests, before it is packed.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync, rmSync, statSync } from 'node:fs'

@@ -2,8 +2,8 @@
  * Which test files share a process, and in which order the processes start.
  *
  * To load the service takes 1.2 s of processor time, and its first tests run code that is not compiled yet: five files
- * with a whole service took 21 s of processor time in one process, and 33 s in five. So files share processes, one after
- * another, except those below. `test-process.ts` keeps their hooks apart.
+ * with a whole service took 21 s of processor time in one process, and 33 s in five. So files share processes, one
+ * after another, except those below. `test-process.ts` keeps their hooks apart.
  */
 
 /**
@@ -29,7 +29,10 @@ export const alone: Readonly<Record<string, string>> = {
 
 type Kind = 'alone' | 'whole' | 'contract' | 'simulator' | 'database' | 'pure'
 
-/** How many files share a process: the slower they are, the fewer, so that the last processes end at about the same time. */
+/**
+ * How many files share a process: the slower they are, the fewer, so that the last processes end at about the same
+ * time.
+ */
 const filesMax: Readonly<Record<Kind, number>> = {
   alone: 1,
   whole: 5,
@@ -39,8 +42,8 @@ const filesMax: Readonly<Record<Kind, number>> = {
   pure: 12,
 }
 /**
- * What has a database, a browser or a chain takes longest. It starts first, so that no long process is left alone with a
- * processor at the end.
+ * What has a database, a browser or a chain takes longest. It starts first, so that no long process is left alone with
+ * a processor at the end.
  */
 const order: readonly Kind[] = ['alone', 'whole', 'contract', 'simulator', 'database', 'pure']
 

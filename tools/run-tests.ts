@@ -17,7 +17,10 @@ import { fileTimeoutMs, planTests } from './plan-tests.ts'
 import { createTestReport, type TestReport } from './report-tests.ts'
 
 const testProcess = path.resolve(import.meta.dirname, 'test-process.ts')
-/** Two more than there are processors: a test that waits for a database, a browser or a budget leaves its processor idle. */
+/**
+ * Two more than there are processors: a test that waits for a database, a browser or a budget leaves its processor
+ * idle.
+ */
 const processesMax = availableParallelism() + 2
 
 const debianPackages = [

@@ -1,11 +1,12 @@
 /**
  * cluster: what further nodes and further API processes add, on servers that this benchmark starts and removes: one
- * PostgreSQL where nothing is distributed, then Citus clusters of a coordinator, which holds no user's rows, and one, two
- * and three workers. Everything runs on this one machine, so more nodes add more than they cost only where there are
- * processors for them.
+ * PostgreSQL where nothing is distributed, then Citus clusters of a coordinator, which holds no user's rows, and one,
+ * two and three workers. Everything runs on this one machine, so more nodes add more than they cost only where there
+ * are processors for them.
  *
  * - pages: random pages of transactions, as in `pages`, from one API process and from two.
- * - commits: pages that a worker process reads from the simulated Kraken for several users at once; each is a transaction.
+ * - commits: pages that a worker process reads from the simulated Kraken for several users at once; each is a
+ *   transaction.
  * - derivations: the raw records of these users derived again by one worker process, as in `derive`.
  *
  * Populations are written before the tables are distributed, which moves them, as when an installation grows.

@@ -1,6 +1,6 @@
 /**
- * start: from the command to a ready API on an embedded database that exists, against the sum of what cannot be avoided:
- * PostgreSQL's own start on the same directory, and an empty Fastify server's.
+ * start: from the command to a ready API on an embedded database that exists, against the sum of what cannot be
+ * avoided: PostgreSQL's own start on the same directory, and an empty Fastify server's.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

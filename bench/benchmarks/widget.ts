@@ -1,4 +1,7 @@
-/** widget: what a browser loads before it asks for the list of providers: the page's scripts, all they import, its style. */
+/**
+ * widget: what a browser loads before it asks for the list of providers: the page's scripts, all they import, its
+ * style.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'

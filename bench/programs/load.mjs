@@ -13,7 +13,8 @@ const result = await autocannon({
   url: load.url,
   connections: load.connections,
   duration: load.seconds,
-  // One pass over all of a connection's requests after the other; the shares differ, so no two connections act in unison.
+  // One pass over all of a connection's requests after the other; the shares differ, so no two connections act in
+  // unison.
   setupClient(client) {
     const begin = (dealt++ % load.connections) * share
     client.setRequests(load.requests.slice(begin, begin + share))

@@ -1,7 +1,8 @@
-// The bare prototype of `pages` and `enterprise`: Fastify and node-postgres, with one prepared statement that checks the
-// token, reads the page and returns it as one text. Its `data` is the API's, byte for byte. It leaves out everything that
-// is not the page: families of tokens, disabled clients, provisional and removed connections, issues, limits, signed
-// cursors, filters, schemas, the access log, metrics and security headers. A tenant's pages respect live grants.
+// The bare prototype of `pages` and `enterprise`: Fastify and node-postgres, with one prepared statement that checks
+// the token, reads the page and returns it as one text. Its `data` is the API's, byte for byte. It leaves out
+// everything that is not the page: families of tokens, disabled clients, provisional and removed connections, issues,
+// limits, signed cursors, filters, schemas, the access log, metrics and security headers. A tenant's pages respect live
+// grants.
 import { hash } from 'node:crypto'
 import { fastify } from 'fastify'
 import pg from 'pg'

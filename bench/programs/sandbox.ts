@@ -37,8 +37,8 @@ function lastTrades(later: readonly StoryEvent[], count: number): StoryEvent[] {
 }
 
 /**
- * Deposits come first in the story. After them each buy is followed by its sell, so a tenth of the pairs never sells what
- * was not bought.
+ * Deposits come first in the story. After them each buy is followed by its sell, so a tenth of the pairs never sells
+ * what was not bought.
  */
 function addTenth<Story extends { events: readonly unknown[] }>(
   scenarios: readonly { name: string; story: () => Story }[],

@@ -1,7 +1,7 @@
 /**
  * Histories that the product itself read, kept and derived, for benchmarks of what it stores: the user `one` has an
- * account with 100,000 ledger entries (53,000 transactions), and with `--full` the user `others` has nine more. They are
- * read once for each run of the program.
+ * account with 100,000 ledger entries (53,000 transactions), and with `--full` the user `others` has nine more. They
+ * are read once for each run of the program.
  */
 import type { Bench } from '../benchmark.ts'
 import { startInstallation } from './installation.ts'

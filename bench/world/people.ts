@@ -1,6 +1,6 @@
 /**
- * The users of the populations. They are numbered, so that pgbench can choose one at random, and everything else follows
- * from the number by arithmetic that both JavaScript and pgbench (or PostgreSQL) can do.
+ * The users of the populations. They are numbered, so that pgbench can choose one at random, and everything else
+ * follows from the number by arithmetic that both JavaScript and pgbench (or PostgreSQL) can do.
  */
 import { createHash } from 'node:crypto'
 

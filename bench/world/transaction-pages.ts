@@ -1,4 +1,7 @@
-/** Requests for pages of transactions, of a user and of a whole tenant, to the API and to the prototype; and for pgbench. */
+/**
+ * Requests for pages of transactions, of a user and of a whole tenant, to the API and to the prototype; and for
+ * pgbench.
+ */
 import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
 import { createCursors } from '../../apps/server/src/http/paging/cursor.ts'
 import { subjectOf } from '../../apps/server/src/http/request/serve.ts'

@@ -206,7 +206,8 @@ async function receiveWebhook(
   response: ServerResponse,
 ): Promise<void> {
   const id = String(request.headers['webhook-id'])
-  // Every caller can post here, and a body is read before its signature can be checked. Messages have a few hundred bytes.
+  // Every caller can post here, and a body is read before its signature can be checked. Messages have a few hundred
+  // bytes.
   if (!(Number(request.headers['content-length']) <= bodyBytesMax)) return void response.writeHead(413).end()
   try {
     // The body as it arrived: parsed and written again it would have another signature.

@@ -1,4 +1,6 @@
-/** The engine of the tests, for a campaign that reads accounts one after another. The campaign stops PostgreSQL itself. */
+/**
+ * The engine of the tests, for a campaign that reads accounts one after another. The campaign stops PostgreSQL itself.
+ */
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
 
 export async function withEngine<T>(

@@ -1,6 +1,6 @@
 /**
- * What a sync left behind, and whether it is what it should be: equal to the evidence of an undisturbed run, row for row
- * and byte for byte; and right by the provider's own books, which know nothing of runs.
+ * What a sync left behind, and whether it is what it should be: equal to the evidence of an undisturbed run, row for
+ * row and byte for byte; and right by the provider's own books, which know nothing of runs.
  */
 import type { Database } from '../../apps/server/src/db/index.ts'
 import { ofConnection } from '../of-connection.ts'
@@ -9,7 +9,9 @@ import { explainedBySymbol, movedBySymbol, type KrakenState, type ServedTransact
 /** By table: the key of each row, and the sum of what it says. */
 export type Evidence = Map<string, Map<string, string>>
 
-/** Everything but the times at which we wrote. Coverage is compared by the sandbox's books: its end is when a run began. */
+/**
+ * Everything but the times at which we wrote. Coverage is compared by the sandbox's books: its end is when a run began.
+ */
 const tables: Record<string, string> = {
   raw_records: `select stream || ' ' || partition || ' ' || source_key as key, md5(row(group_key, occurred_at, body)::text) as sum
     from raw_records where ${ofConnection}`,

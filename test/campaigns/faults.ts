@@ -1,11 +1,11 @@
 /**
- * `npm run campaign -- faults`: an account of every simulated provider is read while its calls fail at random: refused, cut
- * off, stalled, answered with half of the JSON, with rows that move or come twice, by a clock that is wrong. In some rounds
- * the key is taken back half-way, and later replaced.
+ * `npm run campaign -- faults`: an account of every simulated provider is read while its calls fail at random: refused,
+ * cut off, stalled, answered with half of the JSON, with rows that move or come twice, by a clock that is wrong. In
+ * some rounds the key is taken back half-way, and later replaced.
  *
  * The judge is a second reader of the same account, which nothing disturbs: in the end both have the same records,
- * transactions, postings and balances, byte for byte. While a key is gone, every window that counts as covered has all of
- * its records. The contract suite compares an undisturbed reader with the simulator's books.
+ * transactions, postings and balances, byte for byte. While a key is gone, every window that counts as covered has all
+ * of its records. The contract suite compares an undisturbed reader with the simulator's books.
  */
 import { parseArgs } from 'node:util'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'

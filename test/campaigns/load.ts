@@ -1,6 +1,6 @@
 /**
- * `npm run campaign -- load`: minutes at 80 % of what this machine can answer, and PostgreSQL killed in the middle. Every
- * request is answered: 200, or 503 with Retry-After while PostgreSQL is down. Afterwards answers are as quick as
+ * `npm run campaign -- load`: minutes at 80 % of what this machine can answer, and PostgreSQL killed in the middle.
+ * Every request is answered: 200, or 503 with Retry-After while PostgreSQL is down. Afterwards answers are as quick as
  * before, and the API holds on to no more memory than before.
  */
 import { setTimeout as delay } from 'node:timers/promises'

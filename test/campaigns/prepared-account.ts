@@ -10,7 +10,9 @@ import { firstDatabase, type Installation } from './installation.ts'
 
 export interface Account {
   user: string
-  /** What Kraken holds; nothing is added to it. Undefined for another provider: then the undisturbed run is the judge. */
+  /**
+   * What Kraken holds; nothing is added to it. Undefined for another provider: then the undisturbed run is the judge.
+   */
   books: KrakenState | undefined
   connectionId: string
   /** Entries before this count as read already. */

@@ -1,4 +1,6 @@
-/** `npm run campaign -- <name> [options]`: what is too long for every test run. Exits with 1 when something is wrong. */
+/**
+ * `npm run campaign -- <name> [options]`: what is too long for every test run. Exits with 1 when something is wrong.
+ */
 
 interface Campaign {
   /** True when it passed. */

@@ -20,8 +20,8 @@ export interface Answer {
 const atOnce = 24
 const patienceMs = 30_000
 /**
- * Open requests at a steady rate. A machine that becomes busy with other things answers fewer requests than were measured;
- * without a limit they would pile up, and each would wait for a connection until it is refused.
+ * Open requests at a steady rate. A machine that becomes busy with other things answers fewer requests than were
+ * measured; without a limit they would pile up, and each would wait for a connection until it is refused.
  */
 const openMax = 100
 

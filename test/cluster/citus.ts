@@ -1,7 +1,8 @@
 /**
  * A Citus cluster of its own on loopback: a coordinator and workers, each a PostgreSQL server that can be killed and
- * started again. It needs Citus on this machine, in the PostgreSQL of Debian's packages. The nodes trust every connection
- * from this machine, because Citus connects from node to node by itself; their directories are removed at the end.
+ * started again. It needs Citus on this machine, in the PostgreSQL of Debian's packages. The nodes trust every
+ * connection from this machine, because Citus connects from node to node by itself; their directories are removed at
+ * the end.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

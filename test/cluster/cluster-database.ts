@@ -1,6 +1,7 @@
 /**
- * A database of its own on a Citus cluster, distributed, for a test that runs there: ASSAY_TEST_CLUSTER is the address of
- * any database of the coordinator. Two seconds instead of the 30 ms of a clone, because Citus cannot clone a database.
+ * A database of its own on a Citus cluster, distributed, for a test that runs there: ASSAY_TEST_CLUSTER is the address
+ * of any database of the coordinator. Two seconds instead of the 30 ms of a clone, because Citus cannot clone a
+ * database.
  */
 import { randomBytes } from 'node:crypto'
 import { createLog } from '@assay/server/log'

@@ -1,7 +1,7 @@
 /**
- * The hot paths of the service, walked over HTTP and by real jobs on a given database, with every statement that each of
- * them sends. The API and the worker run in this process, where their statements can be seen; the worker runs only where
- * a path needs it, so that what an API path sends is known exactly.
+ * The hot paths of the service, walked over HTTP and by real jobs on a given database, with every statement that each
+ * of them sends. The API and the worker run in this process, where their statements can be seen; the worker runs only
+ * where a path needs it, so that what an API path sends is known exactly.
  */
 import { hourMs } from '@assay/core'
 import { startSandbox } from '@assay/sandbox'

@@ -1,6 +1,6 @@
 /**
- * Every statement of the hot paths names the user's key, so that a database distributed by it answers from one node. The
- * statements are those that the service sends, and the tables those that the database has.
+ * Every statement of the hot paths names the user's key, so that a database distributed by it answers from one node.
+ * The statements are those that the service sends, and the tables those that the database has.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

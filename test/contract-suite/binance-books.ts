@@ -1,6 +1,6 @@
 /**
- * What the simulated Binance holds, read from its books: every record with the list it is in and what it did to the balances.
- * Written from Binance's documents; shares nothing with the connector.
+ * What the simulated Binance holds, read from its books: every record with the list it is in and what it did to the
+ * balances. Written from Binance's documents; shares nothing with the connector.
  */
 import { createHash } from 'node:crypto'
 import { toUnits } from '../reconciler.ts'

@@ -1,6 +1,6 @@
 /**
- * Wallets of every kind through the whole service, against what their chain holds: the simulator's books, and the unspent
- * outputs that its own API lists for each address.
+ * Wallets of every kind through the whole service, against what their chain holds: the simulator's books, and the
+ * unspent outputs that its own API lists for each address.
  */
 import { addProvider, listAssets, getProof, listProviders, listTransactions, type ResponseOf } from '@assay/contract'
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
- * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days, about
- * four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
+ * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days,
+ * about four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
 import { bybitHeld, countedByList } from './spot-books.ts'
 import { describeContract } from './suite.ts'

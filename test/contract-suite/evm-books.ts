@@ -47,8 +47,8 @@ export function toHeld({ networks }: { networks: readonly Network[] }): Held {
 }
 
 /**
- * A contract of pictures (ERC-721) says how many someone has, and not which: those are the pictures that came and did not
- * leave. If their number is not the contract's, the rest is held without a name.
+ * A contract of pictures (ERC-721) says how many someone has, and not which: those are the pictures that came and did
+ * not leave. If their number is not the contract's, the rest is held without a name.
  */
 function toChanges({ chain_id: chainId, effects }: Network, balance: Network['balances'][number]): Held['balances'] {
   const { asset, standard, token_id: tokenId, decimals } = balance

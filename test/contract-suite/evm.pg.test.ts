@@ -1,7 +1,7 @@
 /**
- * Wallets on EVM chains, through the real engine, a real EVM and a real PostgreSQL. The suite for exchanges does not fit: a
- * wallet has no key, its lists are in blocks, and its records cannot be booked in the past. The expected values are
- * computed independently: it knows the simulator's effects and viem's reads, and nothing of the connector.
+ * Wallets on EVM chains, through the real engine, a real EVM and a real PostgreSQL. The suite for exchanges does not
+ * fit: a wallet has no key, its lists are in blocks, and its records cannot be booked in the past. The expected values
+ * are computed independently: it knows the simulator's effects and viem's reads, and nothing of the connector.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

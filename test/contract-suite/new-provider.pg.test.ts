@@ -1,6 +1,6 @@
 /**
- * A new provider is its own folder, its simulator's folder and one entry in the registry. This adds one to a copy of the
- * source tree, changing nothing else, and runs the contract suite on it there.
+ * A new provider is its own folder, its simulator's folder and one entry in the registry. This adds one to a copy of
+ * the source tree, changing nothing else, and runs the contract suite on it there.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -8,9 +8,9 @@ import { listCatalog } from '@assay/connectors/catalog'
 const root = path.resolve(import.meta.dirname, '../..')
 
 /**
- * Codes of assets are curated in one place for all providers. The examples of the contract and of the reference need a name,
- * and so do the accounts that the demo shows. Assets and chains have their own names, which a provider that reads a
- * chain shares.
+ * Codes of assets are curated in one place for all providers. The examples of the contract and of the reference need a
+ * name, and so do the accounts that the demo shows. Assets and chains have their own names, which a provider that reads
+ * a chain shares.
  */
 const exempt =
   /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract\/src\/(endpoints\/|values\.ts$)|^apps\/server\/src\/http\/docs\/typescript\.ts$|^apps\/cli\/src\/starting\/demo-access\.ts$/

@@ -54,7 +54,9 @@ export async function storedBalances(db: Database, ref: ConnectionRef): Promise<
   return sum(rows.map(({ symbol, amount }) => [symbol, amount]))
 }
 
-/** The contract's law: the change of a balance = inputs − outputs − fees, over all transactions. Postings are signed. */
+/**
+ * The contract's law: the change of a balance = inputs − outputs − fees, over all transactions. Postings are signed.
+ */
 export async function explained(db: Database, ref: ConnectionRef): Promise<Sums> {
   const rows = await db.rows<{ symbol: string; amount: string }>(
     `select a.symbol, p.amount::text as amount from postings p join assets a using (asset_key)

@@ -96,7 +96,10 @@ function withoutKey({ account_id, credentials: { account = '' } }: Minted): Mint
   return { account_id, credentials: { account } }
 }
 
-/** A key or a wallet is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser would. */
+/**
+ * A key or a wallet is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser
+ * would.
+ */
 async function authorize({ credentials }: Minted, toSignInUrl: SignInUrl): Promise<NewCredentials> {
   const { api_key: apiKey, secret_key: secretKey, passphrase, account = '' } = credentials
   if (apiKey !== undefined && secretKey !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * What the contract suite needs from a simulator. A simulator is an HTTP server that speaks a provider's own protocol and is
- * written from the provider's documents alone: it shares no code with the connector that it tests.
+ * What the contract suite needs from a simulator. A simulator is an HTTP server that speaks a provider's own protocol
+ * and is written from the provider's documents alone: it shares no code with the connector that it tests.
  */
 import type { NewCredentials } from '../../apps/server/src/connections/index.ts'
 
@@ -46,8 +46,8 @@ export interface ArmedFault {
 
 export interface SimulatedAccount {
   /**
-   * What a person would hand in, ready to be added. For OAuth2 the simulator signs in on its own page at `toSignInUrl` and
-   * allows.
+   * What a person would hand in, ready to be added. For OAuth2 the simulator signs in on its own page at `toSignInUrl`
+   * and allows.
    */
   authorize(toSignInUrl: SignInUrl): Promise<NewCredentials>
   hold(): Promise<Held>
@@ -70,8 +70,8 @@ export interface SimulatorUnderTest {
   /** How the operator is registered there; for providers with OAuth2. */
   client?: { clientId: string; clientSecret: string }
   /**
-   * `default`: a history of several pages in every required stream. `empty`: an account that never held anything. Further
-   * names are the simulator's own scenarios, where it has any.
+   * `default`: a history of several pages in every required stream. `empty`: an account that never held anything.
+   * Further names are the simulator's own scenarios, where it has any.
    */
   newAccount(kind: string): Promise<SimulatedAccount>
   clearFaults(): Promise<void>

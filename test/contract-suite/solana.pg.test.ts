@@ -1,7 +1,8 @@
 /**
- * Wallets on Solana, through the real engine, a real Solana virtual machine and a real PostgreSQL. The suite for exchanges
- * does not fit: a wallet has no key, and its records cannot be booked in the past. The expected values are computed
- * independently: the code knows the simulator's effects and the reads of @solana/kit, and nothing of the connector.
+ * Wallets on Solana, through the real engine, a real Solana virtual machine and a real PostgreSQL. The suite for
+ * exchanges does not fit: a wallet has no key, and its records cannot be booked in the past. The expected values are
+ * computed independently: the code knows the simulator's effects and the reads of @solana/kit, and nothing of the
+ * connector.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -151,7 +152,9 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
   assert.equal(transactions.filter(({ hash }) => hash === null).length, rewards.length)
 }
 
-/** Two slots and 32 slots after its own a transaction is confirmed and final; our own reading stops some seconds ago. */
+/**
+ * Two slots and 32 slots after its own a transaction is confirmed and final; our own reading stops some seconds ago.
+ */
 const confirmedMs = 1_500
 const finalMs = minuteMs
 

@@ -123,7 +123,10 @@ function negate(amount: string): string {
   return amount.startsWith('-') ? amount.slice(1) : `-${amount}`
 }
 
-/** Ids are the exchange's own, and the books have none: records are counted by list. The ledger has several for one happening. */
+/**
+ * Ids are the exchange's own, and the books have none: records are counted by list. The ledger has several for one
+ * happening.
+ */
 export function countedByList(stream: string): string | undefined {
   return stream === 'ledger' ? undefined : stream
 }

@@ -1,6 +1,6 @@
 /**
- * What every provider has to keep to, checked through the real engine, the provider's simulator and a real PostgreSQL. A
- * provider's own test file declares its peculiarities (`ProviderUnderTest`) and calls `describeContract`.
+ * What every provider has to keep to, checked through the real engine, the provider's simulator and a real PostgreSQL.
+ * A provider's own test file declares its peculiarities (`ProviderUnderTest`) and calls `describeContract`.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -48,7 +48,9 @@ export interface ProviderUnderTest extends Omit<Reading, 'by'> {
   unknownType?: Booking['entries'][number]
   /** The fault that each of the simulator's failures must be reported as. */
   faults: Readonly<Record<string, { arm: ArmedFault; expects: Fault }>>
-  /** How far back every position is resumed; all of history by default. For lists that are read in hundreds of pieces. */
+  /**
+   * How far back every position is resumed; all of history by default. For lists that are read in hundreds of pieces.
+   */
   resumedMs?: number
   /** How late new records appear in the provider's lists; two minutes by default. */
   settleMs?: number
@@ -57,8 +59,8 @@ export interface ProviderUnderTest extends Omit<Reading, 'by'> {
   /** How many records make a history of several pages; 100 by default. */
   recordsMin?: number
   /**
-   * What is compared of a stored record, where the simulator's books do not have the provider's ids; undefined for a record
-   * that the books do not have. All of it by default.
+   * What is compared of a stored record, where the simulator's books do not have the provider's ids; undefined for a
+   * record that the books do not have. All of it by default.
    */
   identify?(stream: string, partition: string, key: string): string | undefined
   /** What the provider holds but shows in no list that is read: the reason why its balances are not fully explained. */
@@ -97,7 +99,9 @@ interface World extends ProviderUnderTest {
   streams: readonly Stream[]
   /** Adds, verifies and, by default, reads to the end. */
   connect(choices?: { account?: SimulatedAccount; read?: boolean }): Promise<Connected>
-  /** One account with a history that checks share, because a first read is most of their time. None of them spoils it. */
+  /**
+   * One account with a history that checks share, because a first read is most of their time. None of them spoils it.
+   */
   shared(): Promise<Connected>
   readAgain(ref: ConnectionRef): Promise<void>
   moveClock(ms: number): Promise<void>
@@ -167,7 +171,8 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
     async open(ref) {
       const opened = await engine.connections.open(ref)
       if (opened === undefined) throw new Error(`${ref.connectionId} cannot be opened`)
-      // The engine reserves nonces in its ledger of budgets, which this session goes around: these are far above its own.
+      // The engine reserves nonces in its ledger of budgets, which this session goes around: these are far above its
+      // own.
       nonceLast += 1_000_000n
       opened.nonces.use(BigInt(engine.clock.now()) * 1_000n + nonceLast)
       return opened.session

@@ -29,12 +29,12 @@ export interface Reading {
 }
 
 /**
- * Of every asset that is not proved. Where the lists reach the beginning of the account, held less told must be nothing, and
- * the rest is unexplained: no provider here has a gap. A pending withdrawal has left the balance, and its list
- * tells it, so it adds up like one that is done.
+ * Of every asset that is not proved. Where the lists reach the beginning of the account, held less told must be
+ * nothing, and the rest is unexplained: no provider here has a gap. A pending withdrawal has left the balance, and its
+ * list tells it, so it adds up like one that is done.
  *
- * Where the provider forgets, the first balances that were seen are the opening. They cannot be proved by themselves; from
- * the second look on, only what happened since the books of the `first` look counts.
+ * Where the provider forgets, the first balances that were seen are the opening. They cannot be proved by themselves;
+ * from the second look on, only what happened since the books of the `first` look counts.
  */
 export function reckonVerdicts(
   held: Held,

@@ -1,4 +1,6 @@
-/** What `npm start` shows first: three accounts of one person that belong together, and no asset that dwarfs the rest. */
+/**
+ * What `npm start` shows first: three accounts of one person that belong together, and no asset that dwarfs the rest.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { connect, untilRead, walk } from '../application.ts'

@@ -1,4 +1,6 @@
-/** A small version of the memory campaign (`npm run campaign -- memory`), which compares 10,000 with 100,000 entries. */
+/**
+ * A small version of the memory campaign (`npm run campaign -- memory`), which compares 10,000 with 100,000 entries.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { grownMax, measurePeaks } from '../campaigns/memory/memory.ts'

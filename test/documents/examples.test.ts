@@ -1,4 +1,7 @@
-/** The example application in a browser, as its README says: connect, holdings, webhooks, two processes, repair, the end. */
+/**
+ * The example application in a browser, as its README says: connect, holdings, webhooks, two processes, repair, the
+ * end.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,7 @@
 /**
  * The OpenAPI documents as an integrator's tools see them: fetched from a running service, nothing of ours but the
- * shape of an operation. Requests are made of their examples, answers are judged by their schemas (JSON Schema 2020-12).
+ * shape of an operation. Requests are made of their examples, answers are judged by their schemas (JSON Schema
+ * 2020-12).
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -85,7 +86,9 @@ export interface ExampleRequest {
   body: string | undefined
 }
 
-/** The documented request, with what only a running service knows (ids, keys, codes) put in the place of its stand-in. */
+/**
+ * The documented request, with what only a running service knows (ids, keys, codes) put in the place of its stand-in.
+ */
 export function toRequest(operation: Operation, standIns: Readonly<Record<string, string>>): ExampleRequest {
   const real = (text: string): string =>
     Object.entries(standIns).reduce((sofar, [standIn, value]) => sofar.replaceAll(standIn, value), text)

@@ -1,6 +1,6 @@
 /**
- * Every request that the OpenAPI documents show is sent to a running service, in an order a person could go through, and
- * answered with the documented status and a body that its schema describes. A call that is not sent here fails the
+ * Every request that the OpenAPI documents show is sent to a running service, in an order a person could go through,
+ * and answered with the documented status and a body that its schema describes. A call that is not sent here fails the
  * test.
  */
 import assert from 'node:assert/strict'

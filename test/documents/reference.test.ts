@@ -1,4 +1,6 @@
-/** The API reference under /docs in a browser: find a call, get a token with one click, send the call, see the answer. */
+/**
+ * The API reference under /docs in a browser: find a call, get a token with one click, send the call, see the answer.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { launchBrowser, openContext } from '../widget/browser.ts'

@@ -1,7 +1,7 @@
 /**
  * The snippets of the guides. The TypeScript of docs/guides/integrate.md and of copy.md is one program each when put
- * together; that of the SDK's own README is checked by the compiler at its strictest. The shell snippets of every guide run
- * in the order they stand, one shell for each guide, against one service for all of them.
+ * together; that of the SDK's own README is checked by the compiler at its strictest. The shell snippets of every guide
+ * run in the order they stand, one shell for each guide, against one service for all of them.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL dies: at the first statement of a start, at the second of the next try, and so on until a try has got through;
- * at every statement of a running service; and when it is stopped. The service waits for it each time.
+ * PostgreSQL dies: at the first statement of a start, at the second of the next try, and so on until a try has got
+ * through; at every statement of a running service; and when it is stopped. The service waits for it each time.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock, type TestContext } from 'node:test'

@@ -1,4 +1,6 @@
-/** The primary of two PostgreSQL servers is lost and its standby takes over, under a service that knows both by name. */
+/**
+ * The primary of two PostgreSQL servers is lost and its standby takes over, under a service that knows both by name.
+ */
 import { runDoctor } from '@assay/server/admin'
 import { createLog } from '@assay/server/log'
 import assert from 'node:assert/strict'

@@ -17,7 +17,10 @@ import {
 import { startTestService, type TestService } from '../service.ts'
 import { until } from '../until.ts'
 
-/** As short as a stalled call needs to be noticed. A call that is slower on a busy machine is one more fault that passes. */
+/**
+ * As short as a stalled call needs to be noticed. A call that is slower on a busy machine is one more fault that
+ * passes.
+ */
 const providerTimeoutMs = 1_500
 
 interface Fault {
@@ -49,7 +52,9 @@ interface StreamCoverage {
   holes: { start_time: string; end_time: string; cause: string; message: string }[]
 }
 
-/** Faults that pass. Each hits in the middle of the first read, after the key was verified and the balances were read. */
+/**
+ * Faults that pass. Each hits in the middle of the first read, after the key was verified and the balances were read.
+ */
 const passing: Record<string, Fault[]> = {
   '429 without Retry-After': [{ kind: 'http_429', endpoint: 'Ledgers', after: 2, times: 2 }],
   '429 with Retry-After': [{ kind: 'http_429_retry_after', endpoint: 'Ledgers', after: 2, times: 2 }],

@@ -5,8 +5,8 @@
  * chance.
  *
  * A death ends all connections, and the next one is refused. Odd lives end without a word and before the statement is
- * run, as a lost machine does. Even lives end after it was run, with the last words of PostgreSQL in place of the result,
- * as a killed postmaster does: the client cannot know whether its statement counts.
+ * run, as a lost machine does. Even lives end after it was run, with the last words of PostgreSQL in place of the
+ * result, as a killed postmaster does: the client cannot know whether its statement counts.
  *
  * Messages: https://www.postgresql.org/docs/current/protocol-message-formats.html
  */

@@ -1,6 +1,6 @@
 /**
- * Three worker processes and keys that allow one call at a time: Kraken refuses a nonce that is not higher than the last
- * one, and two calls at once may arrive in either order. The simulated Kraken notes calls of one key that meet.
+ * Three worker processes and keys that allow one call at a time: Kraken refuses a nonce that is not higher than the
+ * last one, and two calls at once may arrive in either order. The simulated Kraken notes calls of one key that meet.
  */
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -134,8 +134,8 @@ describe('three workers', () => {
       await once(worker, 'exit')
     }
     assert.ok(stood)
-    // After some pages every further one takes two seconds. The provider is in this process, and answers nothing while it
-    // does not look: it sees that there are pages long before the last one.
+    // After some pages every further one takes two seconds. The provider is in this process, and answers nothing while
+    // it does not look: it sees that there are pages long before the last one.
     const slow = { kind: 'latency_ms', latency_ms: 2_000, endpoint: 'Ledgers', after: 4 }
     const reader = await connect('taken over', slow)
     const countEntries = async (): Promise<number> => {

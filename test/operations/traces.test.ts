@@ -1,4 +1,6 @@
-/** Traces, as a collector of OpenTelemetry receives them: one story from a request through the queue to the provider. */
+/**
+ * Traces, as a collector of OpenTelemetry receives them: one story from a request through the queue to the provider.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createServer, type IncomingMessage } from 'node:http'

@@ -1,6 +1,7 @@
 /**
  * Sends spoiled requests to a running service and judges the answers: never a 5xx, never silence, always a problem
- * document (or the OAuth error shape where that is spoken) with a request id. Request n of a seed is always the same one.
+ * document (or the OAuth error shape where that is spoken) with a request id. Request n of a seed is always the same
+ * one.
  */
 import { connect } from 'node:net'
 import { createChance, pick } from './bad-input-values.ts'

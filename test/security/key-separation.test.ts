@@ -47,7 +47,10 @@ async function dumpProcess(t: TestContext, role: string, environment: Record<str
   return `${JSON.stringify(environment)}\n${heap}`
 }
 
-/** Private halves among all 32 bytes in base64 or hexadecimal: a key opens what its public half sealed, and nothing else. */
+/**
+ * Private halves among all 32 bytes in base64 or hexadecimal: a key opens what its public half sealed, and nothing
+ * else.
+ */
 function listPrivateHalves(dump: string): string[] {
   const found = new Set<string>()
   const words = dump.matchAll(/(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{43}=?|[0-9a-f]{64})(?![A-Za-z0-9+/=_-])/g)

@@ -3,7 +3,8 @@
  * @web3icons/core (MIT) has. The package weighs 81 MB and is needed for this alone, so it is not a dependency: fetch
  * and unpack it, then run
  *
- *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/generators/build-icons.ts package
+ *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/generators/build-icons.ts
+ *   package
  *
  * The variant `background` fills its square with the brand's colour, so it is legible on a light and on a dark page.
  */

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of docs/images that the README shows: the portfolio of the demo application and the last screen of the
- * widget. Needs `npm start` to run, and Chromium.
+ * Takes the pictures of docs/images that the README shows: the portfolio of the demo application and the last screen of
+ * the widget. Needs `npm start` to run, and Chromium.
  *
  *   node tools/generators/take-screenshots.ts [address of the demo application]
  */

@@ -42,7 +42,9 @@ export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Prom
   }
 }
 
-/** Any other name was made to resolve to this machine (DNS rebinding) by a page that wants to read what is shown here. */
+/**
+ * Any other name was made to resolve to this machine (DNS rebinding) by a page that wants to read what is shown here.
+ */
 const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i
 
 async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> {
@@ -80,7 +82,10 @@ function isServiceFailing(error: unknown): boolean {
   return error instanceof ConnectionError || error instanceof OAuthError || error instanceof ProblemError
 }
 
-/** Scripts and frames of the widget's origin, for the embedding loader, and the service's icons; nothing else from elsewhere. */
+/**
+ * Scripts and frames of the widget's origin, for the embedding loader, and the service's icons; nothing else from
+ * elsewhere.
+ */
 function toPolicy({ widgetUrl, baseUrl }: DemoDeps): Record<string, string> {
   const { origin } = new URL(widgetUrl)
   const rules = [
@@ -96,7 +101,8 @@ function toPolicy({ widgetUrl, baseUrl }: DemoDeps): Record<string, string> {
   ]
   return {
     'Content-Security-Policy': rules.join('; '),
-    // Not no-referrer: with it a browser sends `Origin: null` even from our own forms, and the check above refuses them.
+    // Not no-referrer: with it a browser sends `Origin: null` even from our own forms, and the check above refuses
+    // them.
     'Referrer-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
   }

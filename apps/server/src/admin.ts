@@ -82,8 +82,8 @@ export interface Admin {
     distribute(plan: ClusterPlan, onMoved: (table: PlannedTable) => void): Promise<void>
   }
   /**
-   * Seals with the newest key what an older one sealed. `forgetLost` deletes the keys of account fingerprints that no key
-   * opens, without which no account of their tenants can be connected.
+   * Seals with the newest key what an older one sealed. `forgetLost` deletes the keys of account fingerprints that no
+   * key opens, without which no account of their tenants can be connected.
    */
   rotateKeys(options: { forgetLost: boolean }): Promise<KeyRotation>
   /** Derives everything again from the stored records, or says what that would change. */

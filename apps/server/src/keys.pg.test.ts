@@ -1,6 +1,7 @@
 /**
  * Which process can open which secret. The service's own code stores everything that it seals, and then the test tries
- * every key that a process holds on it. test/security/key-separation.test.ts does the same with the memory of real processes.
+ * every key that a process holds on it. test/security/key-separation.test.ts does the same with the memory of real
+ * processes.
  */
 import { listCatalog } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'

@@ -1,14 +1,14 @@
 /**
  * The keys of an installation, in two parts that are held by different processes.
  *
- *   server keys    a ring of 32-byte secrets, in every process. Keys for single purposes (cursors, token derivation, …) are
- *                  derived from them by HKDF (RFC 5869) and never used for anything else.
+ *   server keys    a ring of 32-byte secrets, in every process. Keys for single purposes (cursors, token derivation, …)
+ *                  are derived from them by HKDF (RFC 5869) and never used for anything else.
  *   sealing keys   X25519 pairs (RFC 7748). A process that stores a secret seals it to a public half; only
  *                  workers hold the private halves. A process that answers requests from the internet cannot open a
  *                  credential, not even its own.
  *
- * Both are rings, newest first: the first signs and seals, all of them verify and open, so that a rotation needs no pause.
- * In sandbox mode the keys are made at first start and kept in the data directory, readable by its owner alone.
+ * Both are rings, newest first: the first signs and seals, all of them verify and open, so that a rotation needs no
+ * pause. In sandbox mode the keys are made at first start and kept in the data directory, readable by its owner alone.
  */
 import { createPrivateKey, createPublicKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
 import {

@@ -1,6 +1,6 @@
 /**
- * Own transfers are looked for at the end of every run. This job does it when connections of a user come or go without a
- * run: a session's connections are settled, or one is removed.
+ * Own transfers are looked for at the end of every run. This job does it when connections of a user come or go without
+ * a run: a session's connections are settled, or one is removed.
  */
 import type { Database, Sql } from './db/index.ts'
 import { addJob, type Handler } from './jobs/index.ts'

@@ -1,6 +1,6 @@
 /**
- * The owner of a row. Statements find rows by keys (the user's key comes first in every primary key); callers outside know
- * ids. Both are carried together, so that neither has to be looked up by the other.
+ * The owner of a row. Statements find rows by keys (the user's key comes first in every primary key); callers outside
+ * know ids. Both are carried together, so that neither has to be looked up by the other.
  */
 
 export interface Tenant {

@@ -1,8 +1,8 @@
 /**
  * Secrets at rest: a compact JWE (RFC 7516) each. Every seal agrees on a key of its own with the newest public key
- * (ECDH-ES+A256KW over X25519, RFC 7518 §4.6 and RFC 8037). The header names that key, so that any private key of the ring
- * opens what its public half sealed, and the thing the secret belongs to, so that a text copied to another row does not
- * open there.
+ * (ECDH-ES+A256KW over X25519, RFC 7518 §4.6 and RFC 8037). The header names that key, so that any private key of the
+ * ring opens what its public half sealed, and the thing the secret belongs to, so that a text copied to another row
+ * does not open there.
  *
  * Every holder of a public key can seal, and a seal does not say who made it. That is enough, because an attacker who
  * can write to the database could put false data there directly.
@@ -71,7 +71,9 @@ export async function examineSeal(
   return text === undefined ? undefined : { keyName, text }
 }
 
-/** Seals one with the newest key if an older one sealed it. `replace` is false when the row holds something else by now. */
+/**
+ * Seals one with the newest key if an older one sealed it. `replace` is false when the row holds something else by now.
+ */
 export async function resealOne(
   report: Resealed,
   keyring: Keyring,

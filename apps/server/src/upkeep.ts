@@ -1,11 +1,11 @@
 /**
- * Upkeep runs every minute. It deletes what has lapsed (provisional connections with their keys and data, sessions, codes,
- * tokens) and brings statistics up to date. One job serves the whole fleet and queues itself again; the queue keeps it
- * through restarts, and a sandbox clock that jumps makes it due like every other job.
+ * Upkeep runs every minute. It deletes what has lapsed (provisional connections with their keys and data, sessions,
+ * codes, tokens) and brings statistics up to date. One job serves the whole fleet and queues itself again; the queue
+ * keeps it through restarts, and a sandbox clock that jumps makes it due like every other job.
  *
- * Every step asks an index for what is due, so that a round with nothing to do costs the same for ten connections and for
- * a million. Each step is a bulkhead: a failure is logged, does not stop the other steps, and is retried in the next
- * round.
+ * Every step asks an index for what is due, so that a round with nothing to do costs the same for ten connections and
+ * for a million. Each step is a bulkhead: a failure is logged, does not stop the other steps, and is retried in the
+ * next round.
  */
 import type { Logger } from 'pino'
 import { chainAudit } from './audit-log/index.ts'

@@ -1,7 +1,7 @@
 /**
- * changes: a first copy of a long history through the feed of changes, against walking the list, by the same client, which
- * keeps what it reads. Then what a poll that finds nothing costs, and whether a copy that is kept while a worker reads a
- * new account equals the list in the end.
+ * changes: a first copy of a long history through the feed of changes, against walking the list, by the same client,
+ * which keeps what it reads. Then what a poll that finds nothing costs, and whether a copy that is kept while a worker
+ * reads a new account equals the list in the end.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench, Benchmark, Finding } from '../../benchmark.ts'

@@ -1,4 +1,6 @@
-/** depth: the first page and the last one of a long history must cost the same. One request at a time: latency alone. */
+/**
+ * depth: the first page and the last one of a long history must cost the same. One request at a time: latency alone.
+ */
 import type { Benchmark } from '../../benchmark.ts'
 import { compare } from '../../measure.ts'
 import { startApi, underLoad } from '../../world/api.ts'

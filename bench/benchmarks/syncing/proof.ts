@@ -1,7 +1,7 @@
 /**
  * proof: what judging a balance adds to a run that changed one asset, of which the account has 100,000 postings over a
- * year, beside the same with the postings that the account was read with. Kraken's records carry running balances, so its
- * proof also follows those.
+ * year, beside the same with the postings that the account was read with. Kraken's records carry running balances, so
+ * its proof also follows those.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadConnector } from '@assay/connectors'

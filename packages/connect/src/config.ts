@@ -1,4 +1,6 @@
-/** config.json beside index.html: where the service is, and how the pages should look. Read once, before anything else. */
+/**
+ * config.json beside index.html: where the service is, and how the pages should look. Read once, before anything else.
+ */
 
 export interface Look {
   accent?: string

@@ -1,6 +1,6 @@
 /**
- * The integrator's own look. The accent is one colour of theirs and may be dark or light, so what is written on it, and its
- * tone in the dark theme, are chosen by contrast (WCAG 1.4.3).
+ * The integrator's own look. The accent is one colour of theirs and may be dark or light, so what is written on it, and
+ * its tone in the dark theme, are chosen by contrast (WCAG 1.4.3).
  */
 import type { Look } from './config.ts'
 

@@ -1,6 +1,7 @@
 /**
  * The providers, one line each. The definition is plain data and is imported at once; the connector is code that only
- * workers load, on first use (an exchange of ccxt costs 0.2 s and 30 MB, so a test walks the static imports of this file).
+ * workers load, on first use (an exchange of ccxt costs 0.2 s and 30 MB, so a test walks the static imports of this
+ * file).
  */
 import { binanceDefinition } from './binance/definition.ts'
 import { bitcoinDefinition } from './bitcoin/definition.ts'

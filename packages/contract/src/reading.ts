@@ -1,6 +1,6 @@
 /**
- * The state of reading. Coverage says which windows of a connection's history were read, which holes are left, and why. A
- * refresh reads again; v1 answers with bare members, v2 with the same members inside `data`.
+ * The state of reading. Coverage says which windows of a connection's history were read, which holes are left, and why.
+ * A refresh reads again; v1 answers with bare members, v2 with the same members inside `data`.
  */
 import { causes } from '@assay/core'
 import { z } from 'zod'

@@ -5,7 +5,9 @@
  */
 import { z } from 'zod'
 
-/** Ticker, id or label in a request. PostgreSQL stores neither NUL nor half a surrogate pair; the server refuses both. */
+/**
+ * Ticker, id or label in a request. PostgreSQL stores neither NUL nor half a surrogate pair; the server refuses both.
+ */
 export function text(lengthMax: number): z.ZodString {
   return z.string().min(1).max(lengthMax)
 }

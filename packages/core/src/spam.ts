@@ -28,8 +28,8 @@ export function isSpamAsset(asset: NamedAsset): boolean {
   return isLookAlike(asset.symbol) || isAdvertisement(asset.symbol, asset.name ?? '')
 }
 
-// Projects do call their token `yearn.finance`, so a bare domain in a name is not enough. A domain in a symbol is: people
-// have to type symbols.
+// Projects do call their token `yearn.finance`, so a bare domain in a name is not enough. A domain in a symbol is:
+// people have to type symbols.
 const domain =
   /[a-z0-9-]{2,}\.(com|org|net|io|xyz|app|fi|finance|site|online|info|top|club|live|pro|cc|me|co|gg|us|vip|lol)\b/i
 const address = /https?:|www\.|\bt\.me\b|\btelegram\b/i

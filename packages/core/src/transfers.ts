@@ -46,14 +46,14 @@ export const crowdSize = 10
 export const fateReach = 4
 
 /**
- * From this confidence on, a match counts as a fact; below, it is a suggestion. Amount and time alone stay below, because a
- * payment and a deposit of one round amount on one day look exactly like a transfer.
+ * From this confidence on, a match counts as a fact; below, it is a suggestion. Amount and time alone stay below,
+ * because a payment and a deposit of one round amount on one day look exactly like a transfer.
  */
 export const certainFrom = 0.5
 
 /**
- * The strongest comes first. A hash names one transfer on a chain, but one hash can carry several withdrawals, which differ
- * by address, then by amount. Less than was sent may arrive, because of a fee that the venue does not report.
+ * The strongest comes first. A hash names one transfer on a chain, but one hash can carry several withdrawals, which
+ * differ by address, then by amount. Less than was sent may arrive, because of a fee that the venue does not report.
  */
 const evidences = {
   hash_address_amount: { rank: 0, confidence: 1 },

@@ -36,7 +36,9 @@ export interface Valuation {
 
 type PriceOf = (assetId: string) => Decimal | undefined
 
-/** Dollars for one unit, rounded half to even: people read eight decimals, and a unit of less than a dollar needs more. */
+/**
+ * Dollars for one unit, rounded half to even: people read eight decimals, and a unit of less than a dollar needs more.
+ */
 const priceDecimals = 8
 const smallPriceDecimals = 18
 

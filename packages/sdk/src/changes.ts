@@ -36,7 +36,9 @@ export interface Copy<Change> {
    * Otherwise, write the changes first: applying them again changes nothing.
    */
   apply: (changes: readonly Change[], cursor: string) => void | Promise<void>
-  /** Empties the copy and forgets the cursor. Called when the saved cursor has expired: then removals would be missed. */
+  /**
+   * Empties the copy and forgets the cursor. Called when the saved cursor has expired: then removals would be missed.
+   */
   reset: () => void | Promise<void>
 }
 

@@ -37,7 +37,10 @@ export interface VerifiedClaim {
   sandbox?: true
 }
 
-/** What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError otherwise. */
+/**
+ * What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError
+ * otherwise.
+ */
 export async function verifyClaim(statement: string, options: VerifyClaimOptions): Promise<VerifiedClaim> {
   const [head = '', body = '', signature = '', ...rest] = statement.split('.')
   if (signature === '' || rest.length > 0) throw new ClaimError('the statement is not a compact JWS')

@@ -74,8 +74,8 @@ export interface ConnectHandle {
 export type OpenConnect = (request: ConnectRequest, options?: ConnectOptions) => ConnectHandle
 
 /**
- * `openConnect` of the widget at this address. Load it when the page opens, and call `openConnect` directly from a click:
- * a browser that has to wait in between blocks the window.
+ * `openConnect` of the widget at this address. Load it when the page opens, and call `openConnect` directly from a
+ * click: a browser that has to wait in between blocks the window.
  */
 export async function loadConnect(widgetUrl: string): Promise<{ openConnect: OpenConnect }> {
   const address = `${widgetUrl.replace(/\/+$/, '')}/loader.js`

@@ -22,7 +22,9 @@ export class ProblemError extends Error {
   }
 }
 
-/** The authorization server refused (RFC 6749 §5.2, or `error` in the redirect). `invalid_grant`: ask the user again. */
+/**
+ * The authorization server refused (RFC 6749 §5.2, or `error` in the redirect). `invalid_grant`: ask the user again.
+ */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: string

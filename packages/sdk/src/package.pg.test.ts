@@ -1,4 +1,7 @@
-/** The package as an integrator gets it: packed, installed in an empty folder, type-checked and run there and in a browser. */
+/**
+ * The package as an integrator gets it: packed, installed in an empty folder, type-checked and run there and in a
+ * browser.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'

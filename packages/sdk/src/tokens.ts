@@ -1,8 +1,8 @@
 /**
- * The token endpoint (RFC 6749 §4.1.3, §6; RFC 7009), and a holder of tokens that refreshes them once for all calls that
- * wait: a refresh token is spent by its first use, and a spent token that is presented again ends the session. Several
- * processes that share stored tokens therefore refresh one after the other (`lock`), and each of them reads the store
- * again (`loadTokens`) before it spends a token.
+ * The token endpoint (RFC 6749 §4.1.3, §6; RFC 7009), and a holder of tokens that refreshes them once for all calls
+ * that wait: a refresh token is spent by its first use, and a spent token that is presented again ends the session.
+ * Several processes that share stored tokens therefore refresh one after the other (`lock`), and each of them reads the
+ * store again (`loadTokens`) before it spends a token.
  */
 import { ConnectionError, OAuthError } from './errors.ts'
 import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './calling/send.ts'

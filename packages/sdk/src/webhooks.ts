@@ -39,7 +39,9 @@ export interface WebhookOptions {
   nowMs?: number
 }
 
-/** The event, if one of the secrets signed it; throws a WebhookError otherwise. Compared in constant time by WebCrypto. */
+/**
+ * The event, if one of the secrets signed it; throws a WebhookError otherwise. Compared in constant time by WebCrypto.
+ */
 export async function verifyWebhook(
   request: WebhookRequest,
   secrets: string | readonly string[],

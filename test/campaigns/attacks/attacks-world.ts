@@ -1,4 +1,6 @@
-/** A running service and the parties of an attack: a victim, an attacker who is a user too, and a second application. */
+/**
+ * A running service and the parties of an attack: a victim, an attacker who is a user too, and a second application.
+ */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createTenants, platformScopes } from '../../../apps/server/src/tenants/index.ts'
 import { authorize, demo, redeem, type Authorization, type Tokens } from '../../application.ts'

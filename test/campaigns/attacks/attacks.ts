@@ -1,6 +1,6 @@
 /**
- * `npm run campaign -- attacks [--seed n] [words of a name …]`: every named attack on OAuth and on this service, against a
- * running one. The seed decides their order: an attack must be refused whatever was tried before it.
+ * `npm run campaign -- attacks [--seed n] [words of a name …]`: every named attack on OAuth and on this service,
+ * against a running one. The seed decides their order: an attack must be refused whatever was tried before it.
  */
 import { parseArgs } from 'node:util'
 import { createChance, type Chance } from '../../security/bad-input-values.ts'

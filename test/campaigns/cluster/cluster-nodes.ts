@@ -1,9 +1,9 @@
 /**
- * The part `nodes` of the campaign `cluster`: users connect, are read and remove accounts, while one node of the cluster
- * after the other is killed (kill -9 of its postmaster) and started again, the coordinator among them.
+ * The part `nodes` of the campaign `cluster`: users connect, are read and remove accounts, while one node of the
+ * cluster after the other is killed (kill -9 of its postmaster) and started again, the coordinator among them.
  *
- * - While a worker is away its users are answered 503 with Retry-After, and the users of other workers 200, for pages and
- *   for the refresh of a token. Without the coordinator everybody is answered 503.
+ * - While a worker is away its users are answered 503 with Retry-After, and the users of other workers 200, for pages
+ *   and for the refresh of a token. Without the coordinator everybody is answered 503.
  * - Nothing is restarted but the node; everybody is served again afterwards.
  * - What is served in the end equals what one PostgreSQL server serves.
  */
@@ -163,7 +163,8 @@ async function retry<T>(what: string, work: () => Promise<T>): Promise<T> {
     what,
     async () => {
       try {
-        // In an object, because `until` takes undefined for "not yet", and a removal that has succeeded returns nothing.
+        // In an object, because `until` takes undefined for "not yet", and a removal that has succeeded returns
+        // nothing.
         return { value: await work() }
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
@@ -176,7 +177,8 @@ async function retry<T>(what: string, work: () => Promise<T>): Promise<T> {
   return value
 }
 
-// --------------------------------------------------------------------------------------------------- what they are served
+// --------------------------------------------------------------------------------------------------- what they are
+// served
 
 /** Transactions and assets, each as a text; sorted, because ids decide the order within a millisecond. */
 type Served = readonly string[]

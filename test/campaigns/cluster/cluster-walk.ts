@@ -1,6 +1,6 @@
 /**
- * The part `walk` of the campaign `cluster`: the SDK walks over 100,000 transactions while one node of the cluster after the
- * other is killed, and sees each of them exactly once, in order.
+ * The part `walk` of the campaign `cluster`: the SDK walks over 100,000 transactions while one node of the cluster
+ * after the other is killed, and sees each of them exactly once, in order.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '../../../packages/sdk/src/index.ts'

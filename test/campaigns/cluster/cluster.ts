@@ -1,7 +1,7 @@
 /**
- * `npm run campaign -- cluster`: the whole service on a Citus cluster. It starts a cluster of its own (test/cluster/citus.ts
- * says what that needs), or uses the one of `--database-url`, the address of any database on the coordinator. The campaign
- * makes databases of its own on every node, and drops them.
+ * `npm run campaign -- cluster`: the whole service on a Citus cluster. It starts a cluster of its own
+ * (test/cluster/citus.ts says what that needs), or uses the one of `--database-url`, the address of any database on the
+ * coordinator. The campaign makes databases of its own on every node, and drops them.
  *
  * - `command`: `assay cluster distribute` on an empty database, in every state that it has an answer for.
  * - `tests`: tests of the suite that meet the whole service, the feed's property test among them, each on a distributed

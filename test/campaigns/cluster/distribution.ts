@@ -5,8 +5,8 @@
  * then distributed by `user_key` on the cluster, with the rows of that walk, and there
  *
  * - each statement has to be planned: one that names its user goes to one shard, in one task or in several steps;
- * - each statement runs so often that PostgreSQL has made its generic plan, which Citus has to route as well, and a read
- *   has to find what it found on one node;
+ * - each statement runs so often that PostgreSQL has made its generic plan, which Citus has to route as well, and a
+ *   read has to find what it found on one node;
  * - the API itself answers reads and the token endpoint.
  *
  * The database has to be empty; `--reset` empties it, so that the campaign can be run again.
@@ -94,7 +94,9 @@ function open(url: string): Database {
   })
 }
 
-/** Its rows are copied to the cluster in the middle of the walk, when everything has been read and nothing has ended. */
+/**
+ * Its rows are copied to the cluster in the middle of the walk, when everything has been read and nothing has ended.
+ */
 async function walkOnOneNode(cluster: Database): Promise<Walked[]> {
   const postgres = await startTestPostgres()
   process.env['ASSAY_TEST_POSTGRES'] = postgres.address

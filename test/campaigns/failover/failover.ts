@@ -1,7 +1,7 @@
 /**
- * `npm run campaign -- failover`: the primary under Patroni is killed again and again, while a sync is written, pages are
- * read and codes are exchanged. Every request is answered 200, or 503 with Retry-After; what was acknowledged is still
- * there; and the API and the worker go on by themselves.
+ * `npm run campaign -- failover`: the primary under Patroni is killed again and again, while a sync is written, pages
+ * are read and codes are exchanged. Every request is answered 200, or 503 with Retry-After; what was acknowledged is
+ * still there; and the API and the worker go on by themselves.
  *
  * Acknowledged changes survive because Patroni runs with synchronous_mode: a commit waits for the standby. With
  * `--asynchronous` it does not, and the campaign may find what was lost.

@@ -1,7 +1,7 @@
 /**
- * Two PostgreSQL servers under Patroni, with etcd as its memory, on loopback: a primary, a standby that follows it, and a
- * judge that promotes the standby when the primary is lost. From Debian: `apt-get install patroni etcd-server postgresql`.
- * https://patroni.readthedocs.io/en/latest/patroni_configuration.html
+ * Two PostgreSQL servers under Patroni, with etcd as its memory, on loopback: a primary, a standby that follows it, and
+ * a judge that promotes the standby when the primary is lost. From Debian: `apt-get install patroni etcd-server
+ * postgresql`. https://patroni.readthedocs.io/en/latest/patroni_configuration.html
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

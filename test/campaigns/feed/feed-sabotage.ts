@@ -14,8 +14,8 @@ interface Sabotage {
 
 export const sabotages = {
   /**
-   * A commit takes the number of the commit before it once more. The time in the numbers hides that nearly always, so it
-   * goes too: what remains is a plain counter.
+   * A commit takes the number of the commit before it once more. The time in the numbers hides that nearly always, so
+   * it goes too: what remains is a plain counter.
    */
   counter: {
     file: '/ledger/changes-store.ts',

@@ -71,7 +71,9 @@ const tickMs = 20 * 60_000
 const leapMs = 400 * 86_400_000
 
 export interface FeedWorldOptions {
-  /** The database is away now and then: a request that is answered 503 is expected, and so is a statement that fails. */
+  /**
+   * The database is away now and then: a request that is answered 503 is expected, and so is a statement that fails.
+   */
   mayBeAway: boolean
 }
 

@@ -1,13 +1,14 @@
 /**
- * `npm run campaign -- feed`: copies that are kept through the feeds, of each user through the SDK and of all users of the
- * tenant, while histories are read, connections come and go, keys break and are repaired, sessions are settled, grants end
- * and readers stop in the middle. Whenever nothing is in flight, each copy has to equal its list.
+ * `npm run campaign -- feed`: copies that are kept through the feeds, of each user through the SDK and of all users of
+ * the tenant, while histories are read, connections come and go, keys break and are repaired, sessions are settled,
+ * grants end and readers stop in the middle. Whenever nothing is in flight, each copy has to equal its list.
  *
- * With `--cluster` the service runs on a Citus cluster of its own, and in every round a node of it is killed and started
- * again, the coordinator among them. What was answered 503 then may have been done or not; the copies have to be right in
- * both cases.
+ * With `--cluster` the service runs on a Citus cluster of its own, and in every round a node of it is killed and
+ * started again, the coordinator among them. What was answered 503 then may have been done or not; the copies have to
+ * be right in both cases.
  *
- * The service runs in this process, so that `--sabotage` can rewrite it before it is loaded: nothing here may import it.
+ * The service runs in this process, so that `--sabotage` can rewrite it before it is loaded: nothing here may import
+ * it.
  */
 import { parseArgs } from 'node:util'
 import { createChance, type Chance } from '../../security/bad-input-values.ts'

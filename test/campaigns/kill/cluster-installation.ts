@@ -1,6 +1,6 @@
 /**
- * An installation (installation.ts) on a Citus cluster. Its victim `postgres` is one node after the other, the coordinator
- * among them. Citus cannot clone a database, so a clone is a new one with the same rows and the same jobs.
+ * An installation (installation.ts) on a Citus cluster. Its victim `postgres` is one node after the other, the
+ * coordinator among them. Citus cannot clone a database, so a clone is a new one with the same rows and the same jobs.
  */
 import { startSandbox } from '@assay/sandbox'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,10 +1,10 @@
 /**
- * The kill campaign: `kill -9` of the worker, the API or PostgreSQL at random moments of a sync. Afterwards everything is
- * as an undisturbed run leaves it, byte for byte, and as the provider's books have it.
+ * The kill campaign: `kill -9` of the worker, the API or PostgreSQL at random moments of a sync. Afterwards everything
+ * is as an undisturbed run leaves it, byte for byte, and as the provider's books have it.
  *
  * The account is connected once and the database frozen before anything of it is read. The undisturbed run and every
- * disturbed one begin from a clone of that, so ids are the same in all of them. A round ends when its sync has ended and
- * one more kill has met it at rest; rounds continue until there were enough kills.
+ * disturbed one begin from a clone of that, so ids are the same in all of them. A round ends when its sync has ended
+ * and one more kill has met it at rest; rounds continue until there were enough kills.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ofConnection } from '../../of-connection.ts'
@@ -46,8 +46,8 @@ const pollMs = 100
 const pauseMaxMs = 500
 
 /**
- * `entries`: how many of the newest ledger entries are read; Kraken's account has 100,000. Another provider's account is a
- * small one with many lists, several of which are read at the same time.
+ * `entries`: how many of the newest ledger entries are read; Kraken's account has 100,000. Another provider's account
+ * is a small one with many lists, several of which are read at the same time.
  */
 export async function openKillCampaign(
   entries: number,

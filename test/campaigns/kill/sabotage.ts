@@ -5,8 +5,8 @@
  * The product has no switch for this: its source is rewritten while it is loaded, and a source that no longer has the
  * lines this knows is an error.
  *
- * The first worker that commits a bookmark alone then waits until it is killed, so that a kill cannot miss the moment. It
- * leaves a mark, and the workers after it wait a moment only.
+ * The first worker that commits a bookmark alone then waits until it is killed, so that a kill cannot miss the moment.
+ * It leaves a mark, and the workers after it wait a moment only.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

@@ -1,10 +1,10 @@
 /**
- * `npm run campaign -- proof`: stored records are sabotaged one at a time, and the proof has to notice each: exactly the
- * assets whose sums changed are no longer proved, and the first bad interval of each contains the record. Afterwards the
- * record is put back, and everything is proved again.
+ * `npm run campaign -- proof`: stored records are sabotaged one at a time, and the proof has to notice each: exactly
+ * the assets whose sums changed are no longer proved, and the first bad interval of each contains the record.
+ * Afterwards the record is put back, and everything is proved again.
  *
- * Which sums changed is read from the postings, which the proof does not write. A sabotage that changes no sum, such as a
- * record that is doubled in its own group, must change no verdict either.
+ * Which sums changed is read from the postings, which the proof does not write. A sabotage that changes no sum, such as
+ * a record that is doubled in its own group, must change no verdict either.
  */
 import { parseArgs } from 'node:util'
 import type { ConnectionRef } from '../../../apps/server/src/owner.ts'

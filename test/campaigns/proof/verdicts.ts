@@ -1,7 +1,7 @@
 /**
- * `npm run campaign -- verdicts`: accounts of the sandbox that take too long for every test run are read to their end, and
- * again after a further record. The proof must come to the verdict that the simulator's own books lead to. With `--all`,
- * the accounts that every test run reads are read here as well.
+ * `npm run campaign -- verdicts`: accounts of the sandbox that take too long for every test run are read to their end,
+ * and again after a further record. The proof must come to the verdict that the simulator's own books lead to. With
+ * `--all`, the accounts that every test run reads are read here as well.
  */
 import { parseArgs } from 'node:util'
 import type { TestEngine } from '../../../apps/server/src/test-engine.ts'
@@ -49,7 +49,9 @@ export async function run(words: string[]): Promise<boolean> {
   return failures === 0 && accounts.length > 0
 }
 
-/** Of two accounts the books know more than can be read: of pairs that Binance delisted, and of addresses behind a gap. */
+/**
+ * Of two accounts the books know more than can be read: of pairs that Binance delisted, and of addresses behind a gap.
+ */
 function listReadable(provider: ProviderName, isAll: boolean): string[] {
   const everyRun = (['suite', 'own file'] as const).flatMap((place) => scenariosOf(provider, place))
   const readable = everyRun.filter((name) => name !== 'delisted' && name !== 'gap')

@@ -1,4 +1,6 @@
-/** `assay cluster distribute [--apply] [--json]`: moves the tables of a stopped service to where they lie on a cluster. */
+/**
+ * `assay cluster distribute [--apply] [--json]`: moves the tables of a stopped service to where they lie on a cluster.
+ */
 import type { ClusterPlan } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'

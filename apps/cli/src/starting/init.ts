@@ -4,8 +4,8 @@
  *
  * At a terminal it asks for options that were not given; in a script that is an error that names every missing
  * option at once. The address of the database holds a password, which every user of the machine could read among a
- * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has answered, and files that exist are never replaced: the keys
- * in them may be the only ones that open what is stored.
+ * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has
+ * answered, and files that exist are never replaced: the keys in them may be the only ones that open what is stored.
  */
 import { openAdmin, platformScopes, type Admin } from '@assay/server/admin'
 import { ConfigError, parseConfig, readEnvironment } from '@assay/server/config'

@@ -54,9 +54,9 @@ function parseProcesses(text: string, role: Role): number {
 }
 
 /**
- * How far the heap may grow beyond what is in use before all of it is collected. V8 chooses a multiple by itself, from the
- * machine's memory, so a long history takes half as much again as a short one (467 MiB for 100,000 entries, 340 for a
- * tenth). A worker that collects earlier uses a twentieth more processor time.
+ * How far the heap may grow beyond what is in use before all of it is collected. V8 chooses a multiple by itself, from
+ * the machine's memory, so a long history takes half as much again as a short one (467 MiB for 100,000 entries, 340 for
+ * a tenth). A worker that collects earlier uses a twentieth more processor time.
  */
 const workerHeapGrowth = '--heap-growing-percent=25'
 

@@ -1,7 +1,7 @@
 /**
- * `assay start`: everything on this machine. In sandbox mode that is the embedded database, the simulated providers, the
- * API and a worker, and a demo user whose data can be read at once. With `--live` the providers are the real ones, for a
- * person who tries a key of their own; nothing is simulated, and no provider is called before a key is given.
+ * `assay start`: everything on this machine. In sandbox mode that is the embedded database, the simulated providers,
+ * the API and a worker, and a demo user whose data can be read at once. With `--live` the providers are the real ones,
+ * for a person who tries a key of their own; nothing is simulated, and no provider is called before a key is given.
  *
  * The simulators are imported here and nowhere else in the product: an installation without development packages does
  * not carry them, and live mode does not load them.

@@ -38,8 +38,8 @@ function accountOf(connection: ConnectedProvider, icons: Icons, found: Differenc
 }
 
 /**
- * Transactions are made when a list was read to its end. In a long history that takes minutes, in which only the count of
- * the provider's own entries moves. How many will come is not known, so the page shows what was read and no share.
+ * Transactions are made when a list was read to its end. In a long history that takes minutes, in which only the count
+ * of the provider's own entries moves. How many will come is not known, so the page shows what was read and no share.
  */
 function toCounts({ status, transaction_count, record_count, history_from }: ConnectedProvider): string {
   const transactions = toCount(transaction_count, 'transaction', 'transactions')

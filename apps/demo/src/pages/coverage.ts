@@ -50,8 +50,8 @@ function account({ connection, streams }: ReadConnection): Html {
 }
 
 /**
- * The years worth drawing: from a little before the first transaction to the end of what was read. While older entries are
- * being read their beginning is not known, so a fifth of the bar stands for them.
+ * The years worth drawing: from a little before the first transaction to the end of what was read. While older entries
+ * are being read their beginning is not known, so a fifth of the bar stands for them.
  */
 function spanOf(streams: readonly StreamCoverage[], historyFrom: string | null): Span {
   const edges = streams.flatMap(({ windows, holes }) => [...windows, ...holes].map(toSpan))

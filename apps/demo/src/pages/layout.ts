@@ -70,8 +70,8 @@ const lengthMax = 14
 const firmSpace = '\u00a0'
 
 /**
- * An amount in two parts, so that a column of amounts lines up at the decimal point. `symbol` follows the last digit and does
- * not move the point.
+ * An amount in two parts, so that a column of amounts lines up at the decimal point. `symbol` follows the last digit
+ * and does not move the point.
  */
 export function figure(amount: string, { sign = '', symbol = '' } = {}): Html {
   const [whole = '', fraction = ''] = amount.split('.')

@@ -15,7 +15,9 @@ const signs: Readonly<Record<string, { sign: string; word: string }>> = {
   input_and_output: { sign: '⇄', word: 'Swapped' },
 }
 
-/** One-sided because the provider's records have no other side, such as a purchase with a card; not income or a payment. */
+/**
+ * One-sided because the provider's records have no other side, such as a purchase with a card; not income or a payment.
+ */
 const oneSided: Readonly<Record<string, string>> = { 'input_only buy': 'Bought', 'output_only sell': 'Sold' }
 
 export interface TransactionRows {

@@ -115,8 +115,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
         const holds = request.grades.includes(grade) ? compare(held, amount) >= 0 : null
         const id = randomUUID()
         const { grantId } = asker
-        // A question without an answer counts, too. The grade that it names differs between an asset that the user has had
-        // and one that the user has not, so questions that cost nothing would list the user's assets.
+        // A question without an answer counts, too. The grade that it names differs between an asset that the user has
+        // had and one that the user has not, so questions that cost nothing would list the user's assets.
         await store.insertClaim(tx, asker, {
           ...{ id, grantId, claim, assetId, amount, asOf, holds, grade, audience, madeAt: now },
           askedFor: request.asOf ?? null,

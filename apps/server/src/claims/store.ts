@@ -31,8 +31,8 @@ export async function listKeys(sql: Sql, keptMs: number): Promise<JWK[]> {
 }
 
 /**
- * Holds the user until the claim is made; false when the user is gone. Without it, a deletion of the user would wait for
- * this claim while the claim waits for the user, and an application that repeats a claim could keep a person from
+ * Holds the user until the claim is made; false when the user is gone. Without it, a deletion of the user would wait
+ * for this claim while the claim waits for the user, and an application that repeats a claim could keep a person from
  * deleting the account.
  */
 export async function holdUser(tx: Sql, { userKey }: Owner): Promise<boolean> {
@@ -40,7 +40,9 @@ export async function holdUser(tx: Sql, { userKey }: Owner): Promise<boolean> {
   return held !== undefined
 }
 
-/** The name of the user in this grant's statements. The row stays locked, so the claims of a grant are made one by one. */
+/**
+ * The name of the user in this grant's statements. The row stays locked, so the claims of a grant are made one by one.
+ */
 export async function holdSubject(tx: Sql, { userKey }: Owner, grantId: string, newSubject: string): Promise<string> {
   const { subject } = await tx.row<{ subject: string }>(
     `insert into claim_subjects as s (user_key, grant_id, subject) values ($1::bigint, $2, $3)

@@ -1,10 +1,10 @@
 /**
- * Where each table lies on a Citus cluster, and why. A user's rows are on one shard, found by `user_key`; small tables that
- * statements over user tables read are on every node; everything else stays on the coordinator.
+ * Where each table lies on a Citus cluster, and why. A user's rows are on one shard, found by `user_key`; small tables
+ * that statements over user tables read are on every node; everything else stays on the coordinator.
  *
  * Two facts decide. Citus checks uniqueness inside a shard only, so that every unique key of a distributed table has to
- * contain `user_key`. And a transaction over several nodes becomes visible on one after the other, so that what has to be
- * added up exactly is kept on one node. A test holds this list against the schema.
+ * contain `user_key`. And a transaction over several nodes becomes visible on one after the other, so that what has to
+ * be added up exactly is kept on one node. A test holds this list against the schema.
  */
 export type Place = 'distributed' | 'reference' | 'coordinator'
 

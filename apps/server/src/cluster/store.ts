@@ -95,8 +95,8 @@ export async function listForeignKeys(sql: Sql): Promise<ForeignKey[]> {
   )
 }
 
-// Moving a large table takes longer than a statement may, so these are scripts, which have no limit and no parameters. The
-// names are those of layout.ts.
+// Moving a large table takes longer than a statement may, so these are scripts, which have no limit and no parameters.
+// The names are those of layout.ts.
 
 export async function copyEverywhere(tx: Sql, table: string): Promise<void> {
   await tx.execute(`select create_reference_table('${table}')`)

@@ -21,7 +21,9 @@ export async function prepareDatabase(config: Config, opened: OpenedDatabase, lo
   if (config.sandbox.startsEmpty === true) await emptySandbox(opened.db)
 }
 
-/** A sandbox without keys of its own makes them, and so does live mode. In production such a configuration was refused. */
+/**
+ * A sandbox without keys of its own makes them, and so does live mode. In production such a configuration was refused.
+ */
 export function findKeyring({ keys, database }: Config): Keyring {
   return openKeyring(keys.server === undefined ? ensureOwnKeys(database.dataDirectory) : keys)
 }

@@ -1,6 +1,6 @@
 /**
- * The pace of sandbox mode. The simulators divide the time of their limits by it, and the service has to do the same, or
- * it would wait for budgets that are full again. Only this file knows about it: it gives the rooms providers whose
+ * The pace of sandbox mode. The simulators divide the time of their limits by it, and the service has to do the same,
+ * or it would wait for budgets that are full again. Only this file knows about it: it gives the rooms providers whose
  * budgets fill faster, and a `scaleWait` for the pauses that we choose ourselves. In the other modes nothing changes.
  */
 import { loadConnector, type Bucket, type Connector } from '@assay/connectors'

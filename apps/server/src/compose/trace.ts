@@ -1,4 +1,6 @@
-/** Puts spans around jobs and calls to providers, as watch.ts counts them: from outside, and only where traces are on. */
+/**
+ * Puts spans around jobs and calls to providers, as watch.ts counts them: from outside, and only where traces are on.
+ */
 import type { Handler, Handlers, JobName } from '../jobs/index.ts'
 import type { Metering } from '../metering/index.ts'
 import type { Tracer } from '../tracing/index.ts'

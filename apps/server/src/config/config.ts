@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment. It is parsed once, by the table in settings.ts; all mistakes are reported together,
- * each with the setting, the value and what was expected.
+ * The only reader of the environment. It is parsed once, by the table in settings.ts; all mistakes are reported
+ * together, each with the setting, the value and what was expected.
  */
 import { minuteMs, dayMs } from '@assay/core'
 import { listKeyProblems, readFile, readKeys, type Environment, type ProcessKind } from './key-settings.ts'

@@ -1,6 +1,6 @@
 /**
- * The hosts in DATABASE_URL: `postgres://user:password@a:5432,b:5432/assay?target_session_attrs=read-write`. libpq takes
- * such an address, node-postgres takes one host only, so it is split here into one address for each host.
+ * The hosts in DATABASE_URL: `postgres://user:password@a:5432,b:5432/assay?target_session_attrs=read-write`. libpq
+ * takes such an address, node-postgres takes one host only, so it is split here into one address for each host.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
  *
  * The messages complete the sentence "DATABASE_URL …". They quote no part of the address except `target_session_attrs`,
@@ -43,7 +43,8 @@ function checkWishes(parameters: readonly string[]): boolean {
 
 function checkHosts(hosts: readonly string[], rest: string): void {
   if (hosts.length > hostsMax) throw new RangeError(`must name at most ${hostsMax} hosts`)
-  // The second scheme ends the list at its slashes: "postgres://a,postgres://b/assay" has the hosts "a" and "postgres:".
+  // The second scheme ends the list at its slashes: "postgres://a,postgres://b/assay" has the hosts "a" and
+  // "postgres:".
   if (rest.startsWith('//')) throw new RangeError(`must name the scheme once, before the first host, ${example}`)
   for (const host of hosts) {
     const [, name, port] = /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/i.exec(host) ?? []

@@ -45,8 +45,8 @@ export function describeSources<Name extends KeySetting>(of: Name): Record<Sourc
 }
 
 /**
- * A process with the role api never reads the private keys, not even to find a mistake in them. It refuses to start, so that
- * an installation with one environment for all processes is not mistaken for one that keeps its keys apart.
+ * A process with the role api never reads the private keys, not even to find a mistake in them. It refuses to start, so
+ * that an installation with one environment for all processes is not mistaken for one that keeps its keys apart.
  */
 export function readKeys(environment: Environment, as: ProcessKind, problems: string[]): KeySettings {
   function read(of: KeySetting): KeyRing | undefined {

@@ -5,8 +5,8 @@
  *                │           │           │
  *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
  *
- * A session ends after thirty minutes, as if it had been declined. Only the browser that began a session knows its secret; we
- * store a hash. Each step locks its session, so two steps never run at once.
+ * A session ends after thirty minutes, as if it had been declined. Only the browser that began a session knows its
+ * secret; we store a hash. Each step locks its session, so two steps never run at once.
  */
 import { Refusal } from '@assay/core'
 import {
@@ -264,7 +264,9 @@ async function lock(tx: Sql, sessionId: string): Promise<ConnectSession> {
   return session
 }
 
-/** When the consent ends, which is the same in everything that a session shows and keeps: some minutes before the grant. */
+/**
+ * When the consent ends, which is the same in everything that a session shows and keeps: some minutes before the grant.
+ */
 export function toGrantEnd({ createdAt, consent }: ConnectSession): string {
   if (consent?.until !== undefined) return consent.until
   return new Date(Date.parse(createdAt) + grantSeconds * 1_000).toISOString()

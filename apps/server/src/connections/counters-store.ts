@@ -1,6 +1,6 @@
 /**
- * Counters in a connection's row, which other rooms update in the transaction that makes the change, so that lists never
- * count rows: the ledger its transactions and balances, sync its records.
+ * Counters in a connection's row, which other rooms update in the transaction that makes the change, so that lists
+ * never count rows: the ledger its transactions and balances, sync its records.
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'
@@ -36,10 +36,10 @@ export async function recordRecords(tx: Sql, ref: ConnectionRef, added: number):
 }
 
 /**
- * The body of a CTE, for the statement that writes balances: they were read now. One row (user_key, tenant_key, former_at),
- * or none when the connection was removed; `former_at` is the reading before. The parameters are given by their names,
- * such as `$1`. A reading that waits for its proof keeps its place: otherwise one that is read again every minute would
- * never be judged.
+ * The body of a CTE, for the statement that writes balances: they were read now. One row (user_key, tenant_key,
+ * former_at), or none when the connection was removed; `former_at` is the reading before. The parameters are given by
+ * their names, such as `$1`. A reading that waits for its proof keeps its place: otherwise one that is read again every
+ * minute would never be judged.
  */
 export function toBalancesQuery(names: { userKey: string; connectionKey: string; now: string }): string {
   const of = `user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer`

@@ -71,14 +71,16 @@ export interface Connections extends Provisional {
     page: { limit: number; after: { addedAt: string; id: string } | undefined },
   ): Promise<ConnectionRow[]>
   /**
-   * Once this commits, their keys are gone and their data is hidden. `dataDestroyed` is false when a job has to delete the
-   * rest of it. Refuses when there is nothing to remove.
+   * Once this commits, their keys are gone and their data is hidden. `dataDestroyed` is false when a job has to delete
+   * the rest of it. Refuses when there is nothing to remove.
    */
   remove(
     owner: Owner,
     which: { connectionId?: string; providerId?: string; by?: RemovedBy },
   ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }>
-  /** Sandbox mode: whether a simulator's key is the one that a connection is read with. Undefined without an API key. */
+  /**
+   * Sandbox mode: whether a simulator's key is the one that a connection is read with. Undefined without an API key.
+   */
   findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
   /**
    * Sandbox mode: a token of the sign-in that a connection is read with, or its code before it was redeemed. Undefined
@@ -98,7 +100,10 @@ export interface Connections extends Provisional {
    * excess_permission or missing_permission when they are no longer those that it was accepted with.
    */
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<Stop | undefined>
-  /** An application reads the data of users who were idle: their connections are now read as often as those of active users. */
+  /**
+   * An application reads the data of users who were idle: their connections are now read as often as those of active
+   * users.
+   */
   onUserReads(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
   /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
   recordFault(ref: ConnectionRef, failure: Failure): Promise<boolean>
@@ -110,8 +115,8 @@ export interface Connections extends Provisional {
    */
   recordRun(tx: Sql, ref: ConnectionRef, run: EndedRun): Promise<{ nextSyncInMs: number } | undefined>
   /**
-   * The same for a run that found nothing, and queues the next run, in one statement. Returns false and does nothing when
-   * the run changes the connection after all: then call `recordRun`.
+   * The same for a run that found nothing, and queues the next run, in one statement. Returns false and does nothing
+   * when the run changes the connection after all: then call `recordRun`.
    */
   recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: PayloadOf<'sync'>): Promise<boolean>
   /** A refresh has read the history. The next run stays as planned. */

@@ -100,13 +100,15 @@ export async function openConnection(
   }
 }
 
-/** More than a job ever needs. One write reserves them, so that nonces grow across restarts without a write per request. */
+/**
+ * More than a job ever needs. One write reserves them, so that nonces grow across restarts without a write per request.
+ */
 const noncesPerJob = 5_000
 
 /**
- * The nonces of one opened connection. Several providers refuse a nonce that does not grow, so a worker reserves a range
- * for its key before its first call (metering/ask.ts). The range is also a fence: only the worker that reserved the newest
- * one may use the key.
+ * The nonces of one opened connection. Several providers refuse a nonce that does not grow, so a worker reserves a
+ * range for its key before its first call (metering/ask.ts). The range is also a fence: only the worker that reserved
+ * the newest one may use the key.
  */
 export interface Nonces extends NonceRange {
   next(): string

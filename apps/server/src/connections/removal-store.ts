@@ -85,7 +85,8 @@ export async function deleteConnection(tx: Sql, ref: ConnectionRef): Promise<boo
 }
 
 /**
- * Creates the ledger where it is missing, so that a first connection waits for it, too: adding an account locks it first.
+ * Creates the ledger where it is missing, so that a first connection waits for it, too: adding an account locks it
+ * first.
  */
 export async function lockLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<void> {
   await tx.execute(
@@ -108,8 +109,8 @@ export async function deleteLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>)
 }
 
 /**
- * Hidden, and without a job that would destroy them. Found first and then held against the queue, which is not where the
- * users are.
+ * Hidden, and without a job that would destroy them. Found first and then held against the queue, which is not where
+ * the users are.
  */
 export async function listUnattended(sql: Sql, limit: number): Promise<ConnectionRef[]> {
   return sql.rows<ConnectionRef>(

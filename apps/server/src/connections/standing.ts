@@ -1,6 +1,6 @@
 /**
- * The status of a connection after reading it: a status with a cause, and the issue that is served beside data that is not
- * complete.
+ * The status of a connection after reading it: a status with a cause, and the issue that is served beside data that is
+ * not complete.
  */
 import { faults, type ErrorItem, type Fault } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'

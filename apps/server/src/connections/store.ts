@@ -183,8 +183,8 @@ export interface RecordedRead {
 }
 
 /**
- * Everything was read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has another
- * key since. With a schedule, the next run is planned by it; without one it stays where it is.
+ * Everything was read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has
+ * another key since. With a schedule, the next run is planned by it; without one it stays where it is.
  */
 export async function recordRead(
   tx: Sql,
@@ -276,9 +276,9 @@ export interface DueConnection extends ConnectionRef {
 }
 
 /**
- * Settled connections that are overdue, or were paused for lack of a grant: planned for now. It also locks the connections
- * of sessions, which the caller is about to settle: locked in the order of their keys and before the user's row, they
- * never wait in a circle with a run.
+ * Settled connections that are overdue, or were paused for lack of a grant: planned for now. It also locks the
+ * connections of sessions, which the caller is about to settle: locked in the order of their keys and before the user's
+ * row, they never wait in a circle with a run.
  */
 export async function resumeOverdue(tx: Sql, owner: Owner): Promise<DueConnection[]> {
   return tx.rows<DueConnection>(

@@ -1,8 +1,8 @@
 /**
- * The present, by the database's clock. The database is the reference because every process shares it: a worker whose own
- * time is wrong must not mark a window as read that has not happened yet. Each process keeps its offset to it, advanced
- * between two readings by the machine's monotonic clock, and passes the present to statements as a parameter. In
- * sandbox mode the clock is ahead by an offset that only grows.
+ * The present, by the database's clock. The database is the reference because every process shares it: a worker whose
+ * own time is wrong must not mark a window as read that has not happened yet. Each process keeps its offset to it,
+ * advanced between two readings by the machine's monotonic clock, and passes the present to statements as a parameter.
+ * In sandbox mode the clock is ahead by an offset that only grows.
  */
 import type { Clock, Queries } from './sql.ts'
 

@@ -1,4 +1,6 @@
-/** The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings. */
+/**
+ * The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings.
+ */
 import { joinEmbedded, startEmbedded } from './embedded/embedded.ts'
 import type { DatabaseAddress } from './pool/open-pool.ts'
 import { createDatabase, type DatabaseLog } from './pool/pool.ts'
@@ -28,7 +30,9 @@ export interface OpenOptions {
   statementTimeoutMs: number
   /** A caller found every connection in use and waited this long. */
   onWaited?: (seconds: number) => void
-  /** Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service. */
+  /**
+   * Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service.
+   */
   join?: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Brings a database to the schema of this code: plain SQL files, in the order of their numbers, each in a transaction of
- * its own under one lock, so that any number of processes may start at once. What was applied is recorded with its
+ * Brings a database to the schema of this code: plain SQL files, in the order of their numbers, each in a transaction
+ * of its own under one lock, so that any number of processes may start at once. What was applied is recorded with its
  * SHA-256: a file that was edited or lost afterwards, or a database that is ahead of the code, is refused, because the
  * schema would then be unknown.
  */

@@ -27,8 +27,8 @@ export interface Clock {
 export interface Database extends Sql {
   clock: Clock
   /**
-   * BEGIN, the work, COMMIT; rolled back when the work throws. A connection lost during COMMIT leaves it unknown whether
-   * the work was kept: that is reported as "away", and the work must be safe to repeat.
+   * BEGIN, the work, COMMIT; rolled back when the work throws. A connection lost during COMMIT leaves it unknown
+   * whether the work was kept: that is reported as "away", and the work must be safe to repeat.
    */
   transaction<T>(this: void, work: (tx: Sql) => Promise<T>): Promise<T>
   /** Connections of this process at this moment, and callers that wait for one. */

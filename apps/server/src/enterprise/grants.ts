@@ -11,8 +11,8 @@ export function covered(alias: string, scope: CoveredScope, now: string): string
 }
 
 /**
- * The same as a look-up for each row. `offset 0` keeps PostgreSQL from turning it into a join. A join may be right for a
- * sum and is wrong for a page, because it would collect and sort all rows of all users to show thirty.
+ * The same as a look-up for each row. `offset 0` keeps PostgreSQL from turning it into a join. A join may be right for
+ * a sum and is wrong for a page, because it would collect and sort all rows of all users to show thirty.
  */
 export function coveredRowByRow(alias: string, scope: CoveredScope, now: string): string {
   return `exists (select from grant_terms g where ${condition(alias, scope, now)} offset 0)`

@@ -1,4 +1,6 @@
-/** These tests check which fault is reported, which test/security/bad-input.ts cannot tell from the shape of an answer. */
+/**
+ * These tests check which fault is reported, which test/security/bad-input.ts cannot tell from the shape of an answer.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sendRaw, startTestServer } from './test-server.ts'

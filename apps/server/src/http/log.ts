@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines by pino. A line break or a terminal escape in a value stays inside its JSON string, so a caller cannot
- * write a line of their own.
+ * The log: JSON lines by pino. A line break or a terminal escape in a value stays inside its JSON string, so a caller
+ * cannot write a line of their own.
  *
  * Secrets are kept out by name, at any depth, and by shape: what looks like a credential in a header or a URL is cut
  * even under an innocent name. pino's own `redact` takes paths of a fixed depth, and costs more the more of them.

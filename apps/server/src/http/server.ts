@@ -307,8 +307,8 @@ async function registerGroup(app: FastifyInstance, table: RouteTable, group: Rou
  */
 function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: RouteTable): boolean {
   const { url = '' } = request.routeOptions
-  // The CORS plugin has a route for OPTIONS on every path. The router takes `refresh` for an id when the path of that name
-  // has another method; a table that knows the path itself knows better.
+  // The CORS plugin has a route for OPTIONS on every path. The router takes `refresh` for an id when the path of that
+  // name has another method; a table that knows the path itself knows better.
   const isTaken = !request.is404 && url !== '*' && !(url.includes(':') && table.isExact(pathOf(request)))
   if (isTaken) return false
   const known = table.find(pathOf(request))
@@ -328,8 +328,8 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
 
 /** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestTimeoutMs: number): void {
-  // The caller has hung up, or half of a response is already written. `bytesWritten` does not tell: on a connection that
-  // was used before it counts answers that have ended. Node itself decides by this member (socketOnError in
+  // The caller has hung up, or half of a response is already written. `bytesWritten` does not tell: on a connection
+  // that was used before it counts answers that have ended. Node itself decides by this member (socketOnError in
   // lib/_http_server.js, Node 24.21), which is the response under way.
   const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent === true) return void socket.destroy()

@@ -1,4 +1,7 @@
-/** How many statements a request takes, counted where they are sent: with routes, handlers and token check as in the service. */
+/**
+ * How many statements a request takes, counted where they are sent: with routes, handlers and token check as in the
+ * service.
+ */
 import { hash, randomBytes } from 'node:crypto'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

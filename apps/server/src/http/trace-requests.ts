@@ -4,8 +4,8 @@ import { runInTrace } from '../trace-context.ts'
 import type { OpenSpan, Tracer } from '../tracing/index.ts'
 
 /**
- * Before any other hook, so that all of the request's work lies inside its span. A `traceparent` that a caller sends is not
- * believed: strangers could join the traces of others, or have all of theirs kept.
+ * Before any other hook, so that all of the request's work lies inside its span. A `traceparent` that a caller sends is
+ * not believed: strangers could join the traces of others, or have all of theirs kept.
  */
 export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
   const spans = new WeakMap<FastifyRequest, OpenSpan>()

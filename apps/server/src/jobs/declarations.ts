@@ -122,7 +122,9 @@ export type PayloadOf<Name extends JobName> = z.output<(typeof declarations)[Nam
  */
 export type Handler<Name extends JobName> = (payload: PayloadOf<Name>, signal: AbortSignal) => Promise<void>
 
-/** One for each job, so that a new job without a handler does not compile. Undefined leaves its jobs to other workers. */
+/**
+ * One for each job, so that a new job without a handler does not compile. Undefined leaves its jobs to other workers.
+ */
 export type Handlers = { [Name in JobName]: Handler<Name> | undefined }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * All SQL over the queue: graphile-worker's tables, and the heartbeats of workers. The service reads and writes some of
- * graphile-worker's private tables, because its functions offer no way to free a lane, to cap the wait of a failed job or
- * to see which jobs wait. We read these internals in version 0.18.0; queue-store.pg.test.ts fails for any other version
- * and says what to compare.
+ * graphile-worker's private tables, because its functions offer no way to free a lane, to cap the wait of a failed job
+ * or to see which jobs wait. We read these internals in version 0.18.0; queue-store.pg.test.ts fails for any other
+ * version and says what to compare.
  *
  * Jobs are added with a delay instead of a time: absolute times would need two clocks to agree, PostgreSQL's and the
  * sandbox's.
@@ -68,15 +68,16 @@ export async function bringJobsForward(db: Database, byMs: number): Promise<void
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- lanes
+// ----------------------------------------------------------------------------------------------------------------
+// lanes
 
 /**
- * A fixed number of lanes. graphile-worker's claim locks every lane that is free, with a write to its row, before it looks
- * for a job (dist/sql/getJobs.js, strategy 2); meanwhile no other worker finds a job that has a lane. One lane for each key
- * made a claim take 140 ms with 100,000 keys; with 1,024 it takes 2 ms, however many keys there are.
+ * A fixed number of lanes. graphile-worker's claim locks every lane that is free, with a write to its row, before it
+ * looks for a job (dist/sql/getJobs.js, strategy 2); meanwhile no other worker finds a job that has a lane. One lane
+ * for each key made a claim take 140 ms with 100,000 keys; with 1,024 it takes 2 ms, however many keys there are.
  *
- * Jobs of one name still run one after another. The price is that two names may share a lane and wait for each other; with
- * a hundred jobs under way one in ten does, for the seconds that a job takes.
+ * Jobs of one name still run one after another. The price is that two names may share a lane and wait for each other;
+ * with a hundred jobs under way one in ten does, for the seconds that a job takes.
  */
 const laneCount = 1_024
 
@@ -112,13 +113,14 @@ export async function deleteOldLanes(sql: Sql): Promise<void> {
   )
 }
 
-// ------------------------------------------------------------------------------------------------------- who goes first
+// ------------------------------------------------------------------------------------------------------- who goes
+// first
 
 const yieldsMaxSeconds = 60
 
 /**
- * A job that yields would never run while reading is behind, which lasts for hours after an outage or on a day of many new
- * users. So it yields for a minute, and then queues like every other job.
+ * A job that yields would never run while reading is behind, which lasts for hours after an outage or on a day of many
+ * new users. So it yields for a minute, and then queues like every other job.
  */
 export async function endYielding(sql: Sql): Promise<void> {
   await sql.execute(
@@ -144,7 +146,8 @@ export async function listInteractive(sql: Sql, limit: number): Promise<WaitingJ
   )
 }
 
-// -------------------------------------------------------------------------------------------------------------- retries
+// --------------------------------------------------------------------------------------------------------------
+// retries
 
 /** The next failure costs exp(2 + 1) seconds. */
 const attemptsMax = 2
@@ -166,9 +169,9 @@ export async function capRetries(sql: Sql): Promise<void> {
 }
 
 /**
- * Every job of ours has a key until it is replaced: when a key is added again while its job runs, graphile-worker takes the
- * key from that job and sets its count to the last (sql/000020.sql, add_jobs). The job that took its place does its work.
- * When the worker was killed, the replaced job stays, and is deleted here.
+ * Every job of ours has a key until it is replaced: when a key is added again while its job runs, graphile-worker takes
+ * the key from that job and sets its count to the last (sql/000020.sql, add_jobs). The job that took its place does its
+ * work. When the worker was killed, the replaced job stays, and is deleted here.
  */
 export async function deleteReplaced(sql: Sql): Promise<void> {
   await sql.execute(

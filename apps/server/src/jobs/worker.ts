@@ -162,9 +162,9 @@ function whenStuck(events: WorkerEvents): Promise<void> {
 const shutdownRestMs = 2_000
 
 /**
- * graphile-worker counts the reports of ended jobs that are under way, and waits for all of them when it shuts down. Two
- * that fail at the same moment are taken off twice (seen in 0.18.0, `batch` in dist/main.js); it then waits for a count
- * below zero to become zero, and neither `runner.promise` nor `runner.stop()` ever ends.
+ * graphile-worker counts the reports of ended jobs that are under way, and waits for all of them when it shuts down.
+ * Two that fail at the same moment are taken off twice (seen in 0.18.0, `batch` in dist/main.js); it then waits for a
+ * count below zero to become zero, and neither `runner.promise` nor `runner.stop()` ever ends.
  */
 function whenOver(events: WorkerEvents): Promise<void> {
   return new Promise((resolve) => {
@@ -257,8 +257,8 @@ type OnConnect = (error: Error | undefined, client: PoolClient | undefined, rele
 type Connect = (callback?: OnConnect) => Promise<PoolClient> | undefined
 
 /**
- * When the database dies while a runner stops, graphile-worker returns the connection that listens twice, the second time
- * in a promise that is not awaited (seen in 0.18.0, dist/main.js): pg-pool's objection would end the process.
+ * When the database dies while a runner stops, graphile-worker returns the connection that listens twice, the second
+ * time in a promise that is not awaited (seen in 0.18.0, dist/main.js): pg-pool's objection would end the process.
  */
 function releaseOnce(pool: Pool): void {
   const connect = pool.connect.bind(pool) as Connect

@@ -10,8 +10,8 @@ export interface JudgedBalance extends Balance {
   spam: boolean
 }
 
-// CTEs after `recorded` and `given`: what changed since the reading before (`moved`), which is an observation of its own,
-// ends the one before it and has to be proved again.
+// CTEs after `recorded` and `given`: what changed since the reading before (`moved`), which is an observation of its
+// own, ends the one before it and has to be proved again.
 const observe = `former as (
        select asset_key, liquid, staked from holdings where user_key = $1::bigint and connection_key = $2::integer
      ), moved as materialized (

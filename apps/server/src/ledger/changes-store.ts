@@ -1,11 +1,11 @@
 /**
- * The numbers of a user's changes. A number is the time of its commit in milliseconds times 2^20, plus a counter, so that
- * numbers grow with every commit of a user and a moment is a range of numbers: what changed since T has `change_seq` of
- * at least `T << 20`.
+ * The numbers of a user's changes. A number is the time of its commit in milliseconds times 2^20, plus a counter, so
+ * that numbers grow with every commit of a user and a moment is a range of numbers: what changed since T has
+ * `change_seq` of at least `T << 20`.
  *
- * The row of `user_ledgers` stays locked until the transaction ends. That lock puts the commits of one user in order, so a
- * reader never sees a number before a smaller one has been committed. Lock order: the connection's row first, then this
- * one (locks-store.ts).
+ * The row of `user_ledgers` stays locked until the transaction ends. That lock puts the commits of one user in order,
+ * so a reader never sees a number before a smaller one has been committed. Lock order: the connection's row first, then
+ * this one (locks-store.ts).
  */
 import type { Sql } from '../db/index.ts'
 

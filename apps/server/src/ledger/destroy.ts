@@ -1,7 +1,7 @@
 /**
  * Destroys what was read through a connection. Each transaction destroys one batch, so that neither a statement nor a
- * transaction grows with the history; connections/removal.ts asks for the next batch until nothing is left. After a crash
- * it can begin again: it finds what is left.
+ * transaction grows with the history; connections/removal.ts asks for the next batch until nothing is left. After a
+ * crash it can begin again: it finds what is left.
  */
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
@@ -20,8 +20,8 @@ export interface DestroyDeps extends Pick<ChangeDeps, 'addChanges'> {
 }
 
 /**
- * A batch takes some 0.3 s and a few megabytes of log. It is one row more than the contract lets a removal leave behind (§6), so that a history
- * of 5,000 rows is known to be gone after the first batch.
+ * A batch takes some 0.3 s and a few megabytes of log. It is one row more than the contract lets a removal leave behind
+ * (§6), so that a history of 5,000 rows is known to be gone after the first batch.
  */
 const rowsPerBatch = 5_001
 /** A transaction, its postings and what it waits for. */

@@ -107,7 +107,9 @@ export interface Ledger {
   discardFindings(which: Which): Promise<number>
   /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
   reprice(): Promise<void>
-  /** Upkeep: deletes removals that clients have had long enough to read, and versions that can no longer be asked for. */
+  /**
+   * Upkeep: deletes removals that clients have had long enough to read, and versions that can no longer be asked for.
+   */
   sweep(kept: { removalsKeptMs: number; versionsKeptMs: number }): Promise<void>
 }
 

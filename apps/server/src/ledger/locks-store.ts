@@ -17,7 +17,9 @@ export class ConnectionGone extends Error {
   }
 }
 
-/** Until the transaction ends. This is the weakest lock that a removal waits for: writers do not wait for each other. */
+/**
+ * Until the transaction ends. This is the weakest lock that a removal waits for: writers do not wait for each other.
+ */
 export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<void> {
   await lockConnection(tx, ref, 'for key share')
 }

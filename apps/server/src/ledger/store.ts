@@ -1,4 +1,7 @@
-/** All SQL that writes transactions. Raw records have records/raw-store.ts, and postings have deriving/postings-store.ts. */
+/**
+ * All SQL that writes transactions. Raw records have records/raw-store.ts, and postings have
+ * deriving/postings-store.ts.
+ */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'

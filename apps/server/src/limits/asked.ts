@@ -56,8 +56,8 @@ export function askLimits(
       }
       return counted
     },
-    // Asked before each page, to save its statement where the limit is used up. Only a token that was seen at its limit is
-    // worth a message; the count that follows the page decides in any case.
+    // Asked before each page, to save its statement where the limit is used up. Only a token that was seen at its limit
+    // is worth a message; the count that follows the page decides in any case.
     lookAtToken(token) {
       const endsAt = usedUp.get(token)
       if (endsAt !== undefined && endsAt > now()) return verdict('lookAtToken', token)

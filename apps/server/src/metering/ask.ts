@@ -2,8 +2,8 @@
  * How a job calls a provider: within the budgets, while the circuit is closed, and only while this job owns the key.
  * One statement precedes every call. The connector says how many calls may be under way at once; the default is one.
  *
- * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act on
- * the outcome; they catch nothing.
+ * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act
+ * on the outcome; they catch nothing.
  */
 import type { Connector, Cost, Spent } from '@assay/connectors'
 import { SourceError } from '@assay/core'
@@ -125,8 +125,8 @@ export function startAsking(
 }
 
 /**
- * A node gives no answer for a wallet with more accounts than it can list, and anyone can connect such wallets: they are
- * public. If they counted, a few of them would pause the reading of all others.
+ * A node gives no answer for a wallet with more accounts than it can list, and anyone can connect such wallets: they
+ * are public. If they counted, a few of them would pause the reading of all others.
  */
 function isProven({ status }: Asker): boolean {
   return status !== 'pending' && status !== 'syncing'

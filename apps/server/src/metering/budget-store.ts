@@ -1,6 +1,6 @@
 /**
- * All SQL over `budgets` and `key_nonces`: whether a provider may be called now, and by which job. Times are the caller's
- * present by the database's clock.
+ * All SQL over `budgets` and `key_nonces`: whether a provider may be called now, and by which job. Times are the
+ * caller's present by the database's clock.
  */
 import type { Sql } from '../db/index.ts'
 
@@ -19,8 +19,8 @@ export interface BucketRequest {
  * CTEs that take the tokens of every bucket in $1, or of none. The rows are locked in the order of their keys, so that
  * the whole fleet shares a bucket and two calls never wait for each other. $2 are the keys, $3 is the present.
  *
- * A bucket has no row before its first call. Two first calls at one moment both insert it: the second one meets the row of
- * the first, which it has not locked, and takes from it only what is there.
+ * A bucket has no row before its first call. Two first calls at one moment both insert it: the second one meets the row
+ * of the first, which it has not locked, and takes from it only what is there.
  */
 const takeIf = (condition: string): string => `given as materialized (
     select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
@@ -65,9 +65,9 @@ const waitMs = `coalesce((
 )::double precision`
 
 /**
- * The transaction of this statement commits without waiting for the disk, or for a standby. A crash gives back the tokens
- * of its last moments, and a call would otherwise wait for a flush before it is made: 3 to 7 ms on a cloud disk, which a
- * history of thousands of pages pays thousands of times.
+ * The transaction of this statement commits without waiting for the disk, or for a standby. A crash gives back the
+ * tokens of its last moments, and a call would otherwise wait for a flush before it is made: 3 to 7 ms on a cloud disk,
+ * which a history of thousands of pages pays thousands of times.
  */
 const withoutFlush = "set_config('synchronous_commit', 'off', true)"
 
@@ -115,9 +115,9 @@ export interface CallAdmission {
 
 /**
  * Whether a call may be made now: the budgets, the fence around the key, and, for the first call of a job, the circuit.
- * One statement, because every call to a provider waits for it. The nonces are reserved with the first call, in one write
- * for the whole job, and two jobs never get the same: one updates the row after the other. That write is durable: a key
- * whose nonces went back would be refused by its exchange.
+ * One statement, because every call to a provider waits for it. The nonces are reserved with the first call, in one
+ * write for the whole job, and two jobs never get the same: one updates the row after the other. That write is durable:
+ * a key whose nonces went back would be refused by its exchange.
  */
 export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdmission> {
   const { nonces } = request

@@ -1,7 +1,7 @@
 /**
  * How often we may call a provider, shared by the whole fleet. A bucket belongs to a key, or to our address where the
- * provider counts addresses; a call has to fit into every bucket that its cost names. A job waits briefly for its tokens;
- * for a longer wait it goes back to the queue.
+ * provider counts addresses; a call has to fit into every bucket that its cost names. A job waits briefly for its
+ * tokens; for a longer wait it goes back to the queue.
  */
 import { SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
@@ -50,8 +50,8 @@ export class OverBudget extends SourceError {
 const waitInJobMaxMs = 1_000
 
 /**
- * Where a provider counts all calls from our address together, background jobs leave this share of the bucket to people who
- * add a key or refresh. A key's own bucket needs no share: its jobs run one after another.
+ * Where a provider counts all calls from our address together, background jobs leave this share of the bucket to people
+ * who add a key or refresh. A key's own bucket needs no share: its jobs run one after another.
  */
 const interactiveShare = 0.2
 

@@ -16,13 +16,18 @@ import type { Database, Sql } from '../db/index.ts'
 import type { CircuitState } from './budget-store.ts'
 import * as store from './circuit-store.ts'
 
-/** This many failures in a row, of this many different keys, open a circuit. If one key fails, its own backoff is enough. */
+/**
+ * This many failures in a row, of this many different keys, open a circuit. If one key fails, its own backoff is
+ * enough.
+ */
 const failuresToOpen = 5
 const keysToOpen = 3
 
 /** The pause before a probe doubles with every probe that got no answer. */
 const probePause = { firstMs: 30_000, maxMs: 15 * minuteMs }
-/** After this long, a probe is presumed dead: it is longer than a request may take. Sandbox mode does not shorten it. */
+/**
+ * After this long, a probe is presumed dead: it is longer than a request may take. Sandbox mode does not shorten it.
+ */
 const probeLeaseMs = 30_000
 
 /** The provider was not called, because it is known to be down. */

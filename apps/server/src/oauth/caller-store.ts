@@ -13,10 +13,10 @@ import type { AccessToken } from './token-values.ts'
  *
  *   with caller as materialized (${callerCte}) select … where user_key = $1 and exists (select from caller)
  *
- * Parameters: `$1` user_key bigint, `$2` token_hash bytea, `$3` now timestamptz; readBearer gives the first two. One row
- * (tenant_key, tenant_id, user_id, client_id, grant_id, family_id, scopes, issued_at, expires_at), or none when the token is
- * unknown, expired or revoked, when its family is missing or revoked, or when its client is disabled. The end of a grant
- * revokes its families, so the grant itself need not be asked. Three look-ups by primary key.
+ * Parameters: `$1` user_key bigint, `$2` token_hash bytea, `$3` now timestamptz; readBearer gives the first two. One
+ * row (tenant_key, tenant_id, user_id, client_id, grant_id, family_id, scopes, issued_at, expires_at), or none when the
+ * token is unknown, expired or revoked, when its family is missing or revoked, or when its client is disabled. The end
+ * of a grant revokes its families, so the grant itself need not be asked. Three look-ups by primary key.
  */
 export const callerCte = `
   select token.tenant_key, token.tenant_id, token.user_id, token.client_id, token.grant_id, token.family_id, token.scopes,

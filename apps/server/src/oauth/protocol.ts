@@ -1,8 +1,9 @@
 /**
- * What all requests to the authorization server share: their parameters, their errors, and what the token endpoint answers.
+ * What all requests to the authorization server share: their parameters, their errors, and what the token endpoint
+ * answers.
  *
- * Parameters follow RFC 6749 §3.1 and §3.2: sent without a value they count as left out, unknown ones are ignored, and none
- * may be sent twice (two readers that pick different ones are an attack).
+ * Parameters follow RFC 6749 §3.1 and §3.2: sent without a value they count as left out, unknown ones are ignored, and
+ * none may be sent twice (two readers that pick different ones are an attack).
  */
 import type { KeyObject } from 'node:crypto'
 import type { Database, Sql } from '../db/index.ts'
@@ -50,8 +51,8 @@ export function required(parameters: Parameters, name: string): string {
 }
 
 /**
- * The authorization server's refusals: the closed set of codes of RFC 6749 §4.1.2.1 and §5.2, and whether the answer may
- * be carried back to the client through the browser. Knows no HTTP status; http/oauth maps every code.
+ * The authorization server's refusals: the closed set of codes of RFC 6749 §4.1.2.1 and §5.2, and whether the answer
+ * may be carried back to the client through the browser. Knows no HTTP status; http/oauth maps every code.
  */
 export type OAuthErrorCode =
   | 'invalid_request'
@@ -77,7 +78,9 @@ export class OAuthError extends Error {
   /** Undefined: the browser must stay here, on an error page. */
   readonly returnTo: ReturnAddress | undefined
 
-  /** `description` reaches the client's developers as error_description: plain ASCII, nothing secret, nothing quoted. */
+  /**
+   * `description` reaches the client's developers as error_description: plain ASCII, nothing secret, nothing quoted.
+   */
   constructor(code: OAuthErrorCode, description: string, returnTo?: ReturnAddress) {
     super(description)
     this.name = 'OAuthError'
@@ -100,8 +103,8 @@ export interface ExchangeDeps {
   /** Newest first: the first derives, all of them recognise. */
   tokenKeys: readonly [KeyObject, ...KeyObject[]]
   /**
-   * Runs in the transaction that spends the code of a connect session: what the session made is the user's from the same
-   * moment. It does not run for a code that was issued without a session.
+   * Runs in the transaction that spends the code of a connect session: what the session made is the user's from the
+   * same moment. It does not run for a code that was issued without a session.
    */
   onCodeRedeemed: (tx: Sql, event: CodeRedeemed) => Promise<void>
   randomBytes: RandomBytes

@@ -1,4 +1,6 @@
-/** The authorization server over a sandbox database of the test's own, with the sandbox's clients and a clock to move. */
+/**
+ * The authorization server over a sandbox database of the test's own, with the sandbox's clients and a clock to move.
+ */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { after, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'

@@ -54,7 +54,9 @@ export function newRefreshToken(userKey: string, randomBytes: RandomBytes): stri
   return join(userKey, randomBytes(handleBytes + secretBytes))
 }
 
-/** RFC 6750 §2.1: the header is the only place a token may come in. The scheme's case means nothing (RFC 9110 §11.1). */
+/**
+ * RFC 6750 §2.1: the header is the only place a token may come in. The scheme's case means nothing (RFC 9110 §11.1).
+ */
 export function findBearer(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
@@ -108,8 +110,8 @@ function userKeyOf(bytes: Buffer): string {
 }
 
 /**
- * The last character has bits to spare, so that some lengths have several spellings of the same bytes. Only the one that
- * we write is a token: another spelling of a refresh token would look like a spent one and end its family.
+ * The last character has bits to spare, so that some lengths have several spellings of the same bytes. Only the one
+ * that we write is a token: another spelling of a refresh token would look like a spent one and end its family.
  */
 function decode(text: string, size: number): Buffer | undefined {
   if (text.length !== Math.ceil((size * 4) / 3)) return undefined

@@ -1,6 +1,6 @@
 /**
- * A user's feed of changes. Every change has a number of the user's own counter (ledger/changes-store.ts), and a position
- * in the feed is a pair (seq, sub):
+ * A user's feed of changes. Every change has a number of the user's own counter (ledger/changes-store.ts), and a
+ * position in the feed is a pair (seq, sub):
  *
  *   a transaction that changed after its connection was shown   (its change_seq, 0)
  *   one that was written before                                 (the connection's shown_seq, its change_seq)
@@ -83,9 +83,9 @@ interface FeedRange extends Range {
 }
 
 /**
- * Changed and removed transactions in a range, in order, as (seq, sub, id, connection_key, updated_at, document). A removed
- * one has no key and nothing after it. The rows come with their texts: to look for each by its id afterwards would fetch
- * every row twice.
+ * Changed and removed transactions in a range, in order, as (seq, sub, id, connection_key, updated_at, document). A
+ * removed one has no key and nothing after it. The rows come with their texts: to look for each by its id afterwards
+ * would fetch every row twice.
  */
 function changes(binder: Binder<FeedRange>): string {
   const { bind } = binder

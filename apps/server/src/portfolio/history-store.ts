@@ -38,8 +38,8 @@ const observed = `
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
 
-// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain: what is posted. A
-// pending transaction is posted only once the provider has taken its amount. A transaction posted after the balances
+// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain: what is posted.
+// A pending transaction is posted only once the provider has taken its amount. A transaction posted after the balances
 // were read is not in them, so it is subtracted again.
 const moves = `
   select d.asset_key, d.day, d.amount

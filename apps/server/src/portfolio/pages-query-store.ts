@@ -10,8 +10,8 @@
  * - `update`: the rows of each connection that changed since then, or all of them if the connection was shown since;
  *   sorted.
  *
- * The whole statement of an unfiltered page (2 million rows, 5,000 of this user, 31 of them on the page, the plan for any
- * user; EXPLAIN (ANALYZE, BUFFERS), November 2026):
+ * The whole statement of an unfiltered page (2 million rows, 5,000 of this user, 31 of them on the page, the plan for
+ * any user; EXPLAIN (ANALYZE, BUFFERS), November 2026):
  *
  *   caller   Index Scan access_tokens_pkey, token_families_pkey, clients            7 buffers
  *   shown    the user's two connections                                            4
@@ -30,7 +30,8 @@
  * - `to_char` formats times from the row, which costs as much as fetching the row. Most rows were written before their
  *   connection was shown; they use the connection's own text.
  * - An ORDER BY stands wherever an index must lead: for a bare LIMIT PostgreSQL may choose to scan the table.
- *   An OFFSET 0 stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole table.
+ *   An OFFSET 0 stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole
+ *   table.
  */
 import { itemEnd, toWireTime } from './reading-store.ts'
 

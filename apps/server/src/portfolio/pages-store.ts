@@ -1,14 +1,14 @@
 /**
- * Pages of a user's transactions. Without filters a page is one range of transactions_page and a join of ready texts, at
- * page 1 as at page 10,000, in one statement with the check of the token. With filters, rare matches must not make a
+ * Pages of a user's transactions. Without filters a page is one range of transactions_page and a join of ready texts,
+ * at page 1 as at page 10,000, in one statement with the check of the token. With filters, rare matches must not make a
  * page slow, so the code chooses the query path from counted rows, not from what PostgreSQL estimates for columns that
  * it assumes to be independent. That takes up to three statements, the first of which checks the token:
  *
  * 1. The next 100 rows of the page order; filters that match often fill their page here. A filter by asset alone uses
  *    its own index at once.
  * 2. How many rows each of several filters leads to, counted up to 250. One filter by kind needs no count.
- * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is long
- *    only if they exclude each other; over all pages of a walk together it passes each row once.
+ * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is
+ *    long only if they exclude each other; over all pages of a walk together it passes each row once.
  */
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'

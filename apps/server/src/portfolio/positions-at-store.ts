@@ -1,10 +1,10 @@
 /**
  * What a user held at an earlier moment, asset by asset of each connection, in one statement.
  *
- * A reading of the balances that covers the moment is the answer (`observed`). Otherwise the next reading after it leads
- * back through what was posted in between, and after the last reading what was posted since is added (`derived`). An
- * asset that no reading has ever shown was not there at the first one, which leads back in the same way. Whole days in
- * between are one row each of `daily_changes`, so the cost depends on days and assets and not on transactions.
+ * A reading of the balances that covers the moment is the answer (`observed`). Otherwise the next reading after it
+ * leads back through what was posted in between, and after the last reading what was posted since is added (`derived`).
+ * An asset that no reading has ever shown was not there at the first one, which leads back in the same way. Whole days
+ * in between are one row each of `daily_changes`, so the cost depends on days and assets and not on transactions.
  *
  * The price is the first one of the day or of the next, whichever is nearer; today it is the present one.
  */

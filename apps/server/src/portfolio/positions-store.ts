@@ -1,6 +1,6 @@
 /**
- * What a user holds, written by the statement that reads it: PostgreSQL's numeric is exact and never has an exponent, so
- * its text is a JSON number with every digit. A position's time is when its connection's balances were last read.
+ * What a user holds, written by the statement that reads it: PostgreSQL's numeric is exact and never has an exponent,
+ * so its text is a JSON number with every digit. A position's time is when its connection's balances were last read.
  */
 import type { Sql } from '../db/index.ts'
 import {
@@ -60,7 +60,9 @@ const decimalText = (value: string): string => `coalesce('"' || trim_scale(${val
 /** Relative to the base URL. Characters that would end a path are encoded, as in http/system/icons.ts. */
 const iconUrl = `'/icons/assets/' || replace(replace(replace(a.id, '%', '%25'), '?', '%3F'), '#', '%23') || '.svg'`
 
-/** A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text. */
+/**
+ * A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text.
+ */
 export const positionItem = ({ fetched, more = `''` }: { fetched: string; more?: string }): string =>
   `'{"provider_id":' || ${text('s.provider_id')} || ',"connection_id":' || ${text('s.id')}
   || ',"asset_id":' || ${text('a.id')} || ',"asset_symbol":' || ${text('a.symbol')} || ',"asset_name":' || ${text('a.name')}

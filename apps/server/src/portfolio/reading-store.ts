@@ -6,8 +6,8 @@
  *   shown as materialized (…the user's readable connections, if the token has the scope…)
  *   select …caller…, …issues…, result.* from caller left join lateral (…) result on …the token has the scope…
  *
- * An invalid token gives no row at all, and `result` is never computed. A token without the scope gives the caller and an
- * empty result, because `shown` is empty: http answers it with a 403.
+ * An invalid token gives no row at all, and `result` is never computed. A token without the scope gives the caller and
+ * an empty result, because `shown` is empty: http answers it with a 403.
  *
  * Everything else is joined to `shown`, which has a handful of rows. Rows of provisional and removed connections
  * therefore drop out, and ids come from the one place where they are stored.

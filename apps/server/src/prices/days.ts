@@ -1,8 +1,9 @@
 /**
  * Which days of an asset were read, which of them are final, and which are missing. Pure. Days are UTC.
  *
- * The days that were read are one unbroken run, so its first day, its last day and the time of reading describe it: a day is
- * final when it was read after it was over and had settled at the source. Only the last two days of the run may not be.
+ * The days that were read are one unbroken run, so its first day, its last day and the time of reading describe it: a
+ * day is final when it was read after it was over and had settled at the source. Only the last two days of the run may
+ * not be.
  */
 import { dayMs, type Day } from '@assay/core'
 

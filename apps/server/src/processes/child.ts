@@ -1,4 +1,6 @@
-/** The child's side of several processes on one port: it asks the parent for what they share, and does what it is asked. */
+/**
+ * The child's side of several processes on one port: it asks the parent for what they share, and does what it is asked.
+ */
 import cluster from 'node:cluster'
 import type { Socket } from 'node:net'
 import { askLimits, type AskedLimits, type LimitSettings, type Places } from '../limits/index.ts'

@@ -127,8 +127,8 @@ function give(state: State, socket: Socket): void {
   const id = state.lastGiven
   state.given.set(id, { socket, child: child.id })
   const message: ToChild = { kind: 'connection', id }
-  // A child may end before it has the connection, and Node would keep what waits in its channel open without an answer. So
-  // the connection stays open here until the child has it. A message that cannot be sent finds its child gone.
+  // A child may end before it has the connection, and Node would keep what waits in its channel open without an answer.
+  // So the connection stays open here until the child has it. A message that cannot be sent finds its child gone.
   child.send(message, socket, { keepOpen: true }, () => undefined)
 }
 

@@ -1,4 +1,6 @@
-/** Where a transaction comes from: the provider's own records, the rule that read them, prices, its match and its past. */
+/**
+ * Where a transaction comes from: the provider's own records, the rule that read them, prices, its match and its past.
+ */
 import type { Decimal } from '@assay/core'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'

@@ -119,8 +119,8 @@ export function judge(weighed: Weighed, running: Break | undefined, where: Inter
   const amount = isZero(difference) ? (running?.amount ?? zero) : difference
   const found = findCause(amount, at, around)
   const grade = found.cause === 'unexplained' ? 'open' : 'explained'
-  // A cause may name a transaction, and that is where to look first. It is still a guess: another fault may have moved the
-  // same amount. So the interval in which the difference appeared stays as wide as it is known.
+  // A cause may name a transaction, and that is where to look first. It is still a guess: another fault may have moved
+  // the same amount. So the interval in which the difference appeared stays as wide as it is known.
   return { grade, difference, causes: [{ amount, ...found }], firstBad: at }
 }
 
@@ -142,8 +142,9 @@ function findCause(amount: Decimal, at: Interval, around: Circumstances): Omit<C
 }
 
 /**
- * Providers book what accrues once a day or once an epoch, and even 100 % a year is a hundredth in four days. More than that
- * is something else, such as a deposit that is missing. A rebasing token is never booked, so its growth has no bound.
+ * Providers book what accrues once a day or once an epoch, and even 100 % a year is a hundredth in four days. More than
+ * that is something else, such as a deposit that is missing. A rebasing token is never booked, so its growth has no
+ * bound.
  */
 function isAccrual(amount: Decimal, { earning, rebases }: Circumstances): boolean {
   return isPositive(amount) && (rebases || compare(amount, multiply(earning, accruedShareMax)) <= 0)
@@ -175,8 +176,8 @@ export interface Observation {
 }
 
 /**
- * The interval between two observations in which the difference appeared. `observations` are in the order of time and end
- * with the one that is judged; `beginningMs` is where the history begins.
+ * The interval between two observations in which the difference appeared. `observations` are in the order of time and
+ * end with the one that is judged; `beginningMs` is where the history begins.
  */
 export function locate(observations: readonly Observation[], beginningMs: number): Interval {
   const lastGood = observations.findLastIndex(({ difference }) => isZero(difference))
@@ -190,9 +191,9 @@ export function worstOf(all: readonly Grade[]): Grade | undefined {
 }
 
 /**
- * A balance is taken somewhere between our question and the provider's answer, and its records have times of their own: a
- * record of these moments may be in it or not. `near` are the postings around the observation, in the order of time and
- * signed; those before it are in the sum already.
+ * A balance is taken somewhere between our question and the provider's answer, and its records have times of their own:
+ * a record of these moments may be in it or not. `near` are the postings around the observation, in the order of time
+ * and signed; those before it are in the sum already.
  */
 export function fitsNearby(
   difference: Decimal,

@@ -1,9 +1,10 @@
 /**
- * Judges the balances of a connection after a run. A reading of the balances is judged once the history was read past its
- * time, which happens in the next run. Until then, a record that is in the balance may be missing from the list.
+ * Judges the balances of a connection after a run. A reading of the balances is judged once the history was read past
+ * its time, which happens in the next run. Until then, a record that is in the balance may be missing from the list.
  *
  * Only assets that changed are judged again, and a sum costs one row for each day: a verdict does not grow with the
- * history. Running balances are followed from where the last walk ended, and from the start when something older changed.
+ * history. Running balances are followed from where the last walk ended, and from the start when something older
+ * changed.
  */
 import type { Connector, StoredRecord } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
@@ -201,7 +202,9 @@ const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ a
 const nothing = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [] }
 const calm = { ...nothing, unit: null, earning: zero, rebases: false }
 
-/** What is held grows only if the provider paid something for it lately: without that, a small deposit may be missing. */
+/**
+ * What is held grows only if the provider paid something for it lately: without that, a small deposit may be missing.
+ */
 async function findEarning(
   db: Database,
   ref: ConnectionRef,

@@ -32,9 +32,9 @@ export interface RunningRecord extends RunningBalance {
 const triedMax = 7
 
 /**
- * Follows the wallets through these records, which are in the order of time; a moment is never cut in two by the caller.
- * `beginningMs`: the history reaches back to the beginning of the account, where every wallet was empty; undefined when
- * it does not, and the first record is trusted.
+ * Follows the wallets through these records, which are in the order of time; a moment is never cut in two by the
+ * caller. `beginningMs`: the history reaches back to the beginning of the account, where every wallet was empty;
+ * undefined when it does not, and the first record is trusted.
  */
 export function follow(
   wallets: Map<string, Wallet>,

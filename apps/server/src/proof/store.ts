@@ -230,7 +230,8 @@ export async function listCorrected(
   return rows.map((row) => Date.parse(row.occurred_at))
 }
 
-// ----------------------------------------------------------------------------------------------------- running balances
+// ----------------------------------------------------------------------------------------------------- running
+// balances
 
 export interface RecordRow {
   stream: string
@@ -311,7 +312,8 @@ export async function keepWallets(tx: Sql, ref: ConnectionRef, wallets: Readonly
   )
 }
 
-// ------------------------------------------------------------------------------------------------------------- verdicts
+// -------------------------------------------------------------------------------------------------------------
+// verdicts
 
 export interface AssetVerdict {
   assetKey: number
@@ -390,7 +392,8 @@ export async function countGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade
   )
 }
 
-// -------------------------------------------------------------------------------------------------------------- reading
+// --------------------------------------------------------------------------------------------------------------
+// reading
 
 export interface ProofHead {
   connection_key: number

@@ -1,7 +1,7 @@
 /**
  * The simulated account behind a connection: what its owner would do at the provider's website. The service keeps a
- * fingerprint of each API key and the sandbox a list of the keys that it gave out; the two are compared here. A sign-in has
- * no such fingerprint, but its tokens name their account to the simulator that made them.
+ * fingerprint of each API key and the sandbox a list of the keys that it gave out; the two are compared here. A sign-in
+ * has no such fingerprint, but its tokens name their account to the simulator that made them.
  */
 import { Refusal } from '@assay/core'
 import type { SandboxControl, TestFields } from './control.ts'

@@ -39,7 +39,9 @@ export interface SandboxControl {
    * a SourceError when the page does not send the browser back. `account` is "scenario:text" or an account's id.
    */
   signIn(url: string, account: string): Promise<{ state: string; code: string } | { state: string; error: string }>
-  /** The simulated account whose API key this test recognises; undefined when the sandbox gave out none of that kind. */
+  /**
+   * The simulated account whose API key this test recognises; undefined when the sandbox gave out none of that kind.
+   */
   findAccount(providerId: string, isKey: (apiKey: string) => boolean): Promise<string | undefined>
   /** The simulated account that a code or token came from. */
   findSignedIn(providerId: string, token: string): Promise<string>

@@ -58,8 +58,8 @@ async function writeProgress(deps: ReadingDeps, reading: Reading, progress: Wind
 }
 
 /**
- * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together after
- * the last list, so that a run which finds nothing writes once, however many lists there are.
+ * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together
+ * after the last list, so that a run which finds nothing writes once, however many lists there are.
  */
 export function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
   return reading.inTurn(() => writeFinished(deps, reading))
@@ -91,8 +91,8 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
 }
 
 /**
- * Puts aside a window of one or two pages. This job treats it as covered from now on. Windows of a list that touch become
- * one: years of deposits, asked for in steps of ninety days, are written once and not step by step.
+ * Puts aside a window of one or two pages. This job treats it as covered from now on. Windows of a list that touch
+ * become one: years of deposits, asked for in steps of ninety days, are written once and not step by step.
  */
 export async function putAside(deps: ReadingDeps, reading: Reading, window: FinishedWindow): Promise<Kept> {
   const id = listIdOf(window.list)
@@ -109,7 +109,10 @@ export async function putAside(deps: ReadingDeps, reading: Reading, window: Fini
 
 const recordsAsideMax = 1_000
 
-/** Undefined when the two have to be kept apart: a complete window is compared with what is stored between its own edges. */
+/**
+ * Undefined when the two have to be kept apart: a complete window is compared with what is stored between its own
+ * edges.
+ */
 function joinWindows(a: FinishedWindow, b: FinishedWindow): FinishedWindow | undefined {
   const window = joinTouching(a.window, b.window)
   const isPlain = [a, b].every(({ complete, withdrawn }) => complete === undefined && withdrawn.length === 0)

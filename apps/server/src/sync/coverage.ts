@@ -1,9 +1,9 @@
 /**
- * Reports what was read of a connection, what was not, and why: for each stream its covered windows, and as holes the time
- * between them, what the provider no longer has, and records that could not be understood.
+ * Reports what was read of a connection, what was not, and why: for each stream its covered windows, and as holes the
+ * time between them, what the provider no longer has, and records that could not be understood.
  *
- * A stream may have hundreds of lists. Its windows are what is covered in all of them, so that the report stays readable and
- * never promises more than was read; one list is shown alone on request.
+ * A stream may have hundreds of lists. Its windows are what is covered in all of them, so that the report stays
+ * readable and never promises more than was read; one list is shown alone on request.
  */
 import type { Stream } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
@@ -151,7 +151,9 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
   return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy, partitions }
 }
 
-/** An account may have no list of a stream, such as a wallet that was never used: then a run has nothing to read there. */
+/**
+ * An account may have no list of a stream, such as a wallet that was never used: then a run has nothing to read there.
+ */
 function toEmptyWindows({ readAtMs }: ReadingState): TimeSpan[] {
   return readAtMs === undefined ? [] : [{ startMs: beginningMs, endMs: readAtMs }]
 }

@@ -1,6 +1,6 @@
 /**
- * Reading: plan, claim, read a page, commit it, back off. A run reads a connection by the schedule (run-job.ts); a refresh
- * reads it because an application asked (refreshes/).
+ * Reading: plan, claim, read a page, commit it, back off. A run reads a connection by the schedule (run-job.ts); a
+ * refresh reads it because an application asked (refreshes/).
  */
 import type { ConnectorState } from '@assay/connectors'
 import type { DueConnection } from '../connections/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Which window of a list to read next. Pure: what is covered, which windows are open, what the provider keeps → the newest
- * piece of work, so that recent history comes first and the rest behind it.
+ * Which window of a list to read next. Pure: what is covered, which windows are open, what the provider keeps → the
+ * newest piece of work, so that recent history comes first and the rest behind it.
  *
  * An open window has a bookmark and counts as taken. Records that came after it began lie in a newer gap, which is read
  * first: so new records arrive while a long first history is being read.
@@ -38,8 +38,8 @@ export type Step = { kind: 'open'; window: Span } | { kind: 'resume'; bookmark: 
 /**
  * `covered`: nothing is left up to `until`. `reached`: nothing is left since `notBefore`, but older time is.
  *
- * A gap that begins before `notBefore` is cut there: its newer part is a window of its own, and the older one touches it,
- * so that the two become one when both are read.
+ * A gap that begins before `notBefore` is cut there: its newer part is a window of its own, and the older one touches
+ * it, so that the two become one when both are read.
  */
 export function nextStep(stream: Stream, standing: Standing, until: number, notBefore?: number): Step {
   const { covered, open, missing } = standing
@@ -55,10 +55,10 @@ export function nextStep(stream: Stream, standing: Standing, until: number, notB
 }
 
 /**
- * Each gap, with the covered time before it that is read again. Rows that came late, or changed, lie just before the edge
- * of what was read. A few lie further back, and for those a gap that crosses midnight begins a week earlier. A record that
- * is known to be unfinished (a withdrawal on hold) is read again with the newest gap. Reading a row twice is harmless,
- * because rows have keys.
+ * Each gap, with the covered time before it that is read again. Rows that came late, or changed, lie just before the
+ * edge of what was read. A few lie further back, and for those a gap that crosses midnight begins a week earlier. A
+ * record that is known to be unfinished (a withdrawal on hold) is read again with the newest gap. Reading a row twice
+ * is harmless, because rows have keys.
  */
 export function listRereads(
   stream: Stream,

@@ -1,6 +1,6 @@
 /**
- * Reads one connection inside one job, as far as the job's allowance goes. It returns an outcome and never throws to steer:
- * run-job.ts and refresh-job.ts decide what happens after each outcome.
+ * Reads one connection inside one job, as far as the job's allowance goes. It returns an outcome and never throws to
+ * steer: run-job.ts and refresh-job.ts decide what happens after each outcome.
  *
  *   balances → lists → the last weeks of every list → derived → the rest → derived
  */

@@ -1,10 +1,10 @@
 /**
  * Reads one list of the provider until it is covered. The engine loops; the connector answers one page.
  *
- * Fetching and keeping overlap: while pages are being committed, the next one is fetched. A provider that is faster than
- * the database finds several pages waiting when a commit ends, and they are committed together; one that is slower has
- * each page committed while the next is on its way. What is fetched and not kept yet is bounded, and a crash loses only
- * that: it is read again.
+ * Fetching and keeping overlap: while pages are being committed, the next one is fetched. A provider that is faster
+ * than the database finds several pages waiting when a commit ends, and they are committed together; one that is slower
+ * has each page committed while the next is on its way. What is fetched and not kept yet is bounded, and a crash loses
+ * only that: it is read again.
  */
 import type { Page } from '@assay/connectors'
 import { dayMs } from '@assay/core'
@@ -30,12 +30,14 @@ const recordsAheadMax = 4_000
 /** A walk remembers its keys to find records that it did not show. A walk with more keys than this is not judged. */
 const keysMax = 10_000
 
-/** `reached`: everything since `notBefore` is read, but not what is older. `stopped`: the job's allowance ended first. */
+/**
+ * `reached`: everything since `notBefore` is read, but not what is older. `stopped`: the job's allowance ended first.
+ */
 export type ListProgress = 'covered' | 'reached' | 'stopped'
 
 /**
- * A window that the provider cannot give (`data_hole`) is noted, and the rest is read around it. Retry on the next run: the
- * provider may have recovered the window.
+ * A window that the provider cannot give (`data_hole`) is noted, and the rest is read around it. Retry on the next run:
+ * the provider may have recovered the window.
  */
 export async function readList(
   deps: ReadingDeps,

@@ -1,4 +1,6 @@
-/** The state of one job, which reads one opened connection up to one moment. Its parts share it and keep it up to date. */
+/**
+ * The state of one job, which reads one opened connection up to one moment. Its parts share it and keep it up to date.
+ */
 import type { Fault, SourceError } from '@assay/core'
 import type { ConnectorState, RawRecord, Stream } from '@assay/connectors'
 import type { Logger } from 'pino'
@@ -63,8 +65,8 @@ export interface Reading {
   opened: OpenedConnection
   ask: Ask
   /**
-   * Writes of a job come one after another, because the lists that are read at once share the state, the windows that were
-   * put aside and the rows of their cursors.
+   * Writes of a job come one after another, because the lists that are read at once share the state, the windows that
+   * were put aside and the rows of their cursors.
    */
   inTurn: Gate
   untilMs: number

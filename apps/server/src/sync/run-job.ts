@@ -1,14 +1,14 @@
 /**
- * The job of a run, and what happens after each outcome. One job reads one connection, for at most 200 pages or 20 seconds, and
- * queues itself again until everything up to the run's own time is covered.
+ * The job of a run, and what happens after each outcome. One job reads one connection, for at most 200 pages or 20
+ * seconds, and queues itself again until everything up to the run's own time is covered.
  *
  *   done → recorded as read, the next run queued      more → queued again at once      wait → queued for then
  *   fault → backs off, or waits for the owner         overtaken → queued again, in case the other worker dies too
  *
- * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. A run that
- * takes longer than an interval and than its lists need, because the history is long or a part of the provider is away,
- * begins again with new balances and a new end; bookmarks keep its places. connections/schedule.ts decides when the next
- * run is due.
+ * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. A run
+ * that takes longer than an interval and than its lists need, because the history is long or a part of the provider is
+ * away, begins again with new balances and a new end; bookmarks keep its places. connections/schedule.ts decides when
+ * the next run is due.
  */
 import { minuteMs, toBackoffMs, toJitter, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
@@ -23,8 +23,8 @@ import * as store from './store.ts'
 /** A run that lasts longer begins again, so that its balances and its end are not older than this. */
 const runMaxMs = 15 * minuteMs
 /**
- * A run over many lists may last longer: strangers can open thousands of accounts in the name of a wallet. A run that began
- * again before each list had its turn would read the first ones again, and nothing would ever be derived.
+ * A run over many lists may last longer: strangers can open thousands of accounts in the name of a wallet. A run that
+ * began again before each list had its turn would read the first ones again, and nothing would ever be derived.
  */
 const listMaxMs = 10_000
 /** After so many breakdowns in a row, unfinished windows are read from the start: a bookmark may be what breaks. */
@@ -106,8 +106,8 @@ async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResul
     if (recorded === undefined) return
     await store.clearFailures(tx, ref)
     if (waitingForMs === undefined) return queueRun(tx, ref, keyLane, { delayMs: recorded.nextSyncInMs })
-    // The history of a first read ends before its balances. One more run, of the lists alone, reads past them as soon as
-    // the lists must show everything, and the balances are judged.
+    // The history of a first read ends before its balances. One more run, of the lists alone, reads past them as soon
+    // as the lists must show everything, and the balances are judged.
     const untilMs = waitingForMs + 1
     const delayMs = Math.max(0, Math.ceil(untilMs + definition.settlesMs - deps.now()))
     await deps.connections.planNext(tx, ref, keyLane, delayMs)
@@ -128,8 +128,8 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   const { providerId, keyLane } = opened
   const { fault, message } = error
   const isKnownAway = error instanceof CircuitOpen
-  // Limit errors are expected: they teach us the tier. An open circuit was logged when it opened. An operator may want to
-  // see every other fault.
+  // Limit errors are expected: they teach us the tier. An open circuit was logged when it opened. An operator may want
+  // to see every other fault.
   const level = fault === 'rate_limited' || isKnownAway ? 'info' : 'warn'
   deps.log[level]({ connection: ref.connectionId, provider: providerId, fault, reason: message }, 'reading stopped')
   const failures = await store.countFailure(deps.db, ref, { restart: result.hasProgressed })

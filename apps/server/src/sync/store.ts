@@ -151,8 +151,9 @@ export interface Closing extends ListKey {
 }
 
 /**
- * These windows are covered, at most one for each list: windows that touch become one. Returns how many were closed; the
- * others were refused like a move, because another worker has moved the bookmark since or the connection was removed.
+ * These windows are covered, at most one for each list: windows that touch become one. Returns how many were closed;
+ * the others were refused like a move, because another worker has moved the bookmark since or the connection was
+ * removed.
  *
  * One statement, so that it needs no transaction where nothing else is written. The window that was covered before is
  * made longer in place: most runs do only that.

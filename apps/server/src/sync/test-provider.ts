@@ -1,9 +1,9 @@
 /**
- * A provider that a test writes by hand: its lists, its pages and its oddities. It stands in for Kraken (keys of Kraken's
- * shape connect it), so that the whole engine runs on it: jobs, metering, ledger and coverage.
+ * A provider that a test writes by hand: its lists, its pages and its oddities. It stands in for Kraken (keys of
+ * Kraken's shape connect it), so that the whole engine runs on it: jobs, metering, ledger and coverage.
  *
- * A record's body is `{ links, amount }`. The records of a story become one deposit of bitcoin, named by the first link of
- * its oldest record.
+ * A record's body is `{ links, amount }`. The records of a story become one deposit of bitcoin, named by the first link
+ * of its oldest record.
  */
 import type {
   Balances,

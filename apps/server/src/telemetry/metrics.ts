@@ -1,5 +1,6 @@
 /**
- * What one process counts and times. docs/metrics.md explains every metric, and a test compares the page with this file.
+ * What one process counts and times. docs/metrics.md explains every metric, and a test compares the page with this
+ * file.
  *
  * Labels are closed sets: route patterns, names of jobs, provider ids, fault codes. An id of a user, a connection or a
  * tenant is never a label, because the number of series would grow with the number of users.

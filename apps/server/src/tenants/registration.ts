@@ -78,7 +78,10 @@ export function checkName(name: string): void {
   }
 }
 
-/** RFC 6749 §3.1.2, RFC 8252 §7: https, http on loopback, or a private-use scheme; a query may be there, never a fragment. */
+/**
+ * RFC 6749 §3.1.2, RFC 8252 §7: https, http on loopback, or a private-use scheme; a query may be there, never a
+ * fragment.
+ */
 function checkRedirectUri(text: string): void {
   const url = parseNormal('redirect_uris', text)
   if (text.includes('#')) throw invalidParameter('redirect_uris', 'must not have a fragment')
@@ -89,7 +92,8 @@ function checkRedirectUri(text: string): void {
     )
   }
   if (url.protocol === 'https:' || isLoopback(url)) return
-  // RFC 8252 §7.1: a private-use scheme is a reversed domain name, hence has a dot; `javascript:` and `data:` have none.
+  // RFC 8252 §7.1: a private-use scheme is a reversed domain name, hence has a dot; `javascript:` and `data:` have
+  // none.
   if (/^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(url.protocol)) return
   throw invalidParameter(
     'redirect_uris',

@@ -1,6 +1,6 @@
 /**
- * Traces, behind a setting: from a request through the queue to the provider. compose/trace.ts puts the spans around the
- * parts; main.ts loads this room only where ASSAY_TRACES_URL is set.
+ * Traces, behind a setting: from a request through the queue to the provider. compose/trace.ts puts the spans around
+ * the parts; main.ts loads this room only where ASSAY_TRACES_URL is set.
  */
 import { createSpanSender, type SenderDeps } from './otlp.ts'
 import { createTracer, type Tracer } from './spans.ts'

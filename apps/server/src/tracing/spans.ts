@@ -2,8 +2,8 @@
  * Spans and their parents. A span is one piece of work with a beginning and an end; spans with the same trace id belong
  * together, from a request through the queue to the provider.
  *
- * Attributes are a closed set of names. Anything that a user or a provider wrote (addresses, queries, bodies, messages of
- * errors) stays out, because a tracing service stores it and many people read it.
+ * Attributes are a closed set of names. Anything that a user or a provider wrote (addresses, queries, bodies, messages
+ * of errors) stays out, because a tracing service stores it and many people read it.
  */
 import { randomBytes } from 'node:crypto'
 import { findTraceparent, runInTrace } from '../trace-context.ts'

@@ -1,8 +1,9 @@
 /**
  * The SQL of `transactions.changed`: counts that add up until a message may be written.
  *
- * A row is due when it is made, and then a minute after each message. When a due row has counted nothing, it is deleted.
- * So the table holds only connections that changed within the last minute or so, and finding what is due asks an index.
+ * A row is due when it is made, and then a minute after each message. When a due row has counted nothing, it is
+ * deleted. So the table holds only connections that changed within the last minute or so, and finding what is due asks
+ * an index.
  */
 import type { Sql } from '../db/index.ts'
 import type { ChangeCounts } from '../notices.ts'
@@ -78,7 +79,10 @@ type Key = Pick<DueAnnouncement, 'user_key' | 'connection_key'>
 
 const isDue = 'user_key = $1::bigint and connection_key = $2::integer and due_at <= $3::timestamptz'
 
-/** Deletes counts that no message will report. False when they changed since they were listed, or another worker took them. */
+/**
+ * Deletes counts that no message will report. False when they changed since they were listed, or another worker took
+ * them.
+ */
 export async function deleteCounts(sql: Sql, due: Key & ChangeCounts): Promise<boolean> {
   const deleted = await sql.execute(
     `delete from pending_announcements where ${isDue} and (added, changed, removed) = ($4::bigint, $5::bigint, $6::bigint)`,
@@ -88,8 +92,8 @@ export async function deleteCounts(sql: Sql, due: Key & ChangeCounts): Promise<b
 }
 
 /**
- * Begins to count again, and returns what a message has to say now. Undefined when another worker has taken it, or a commit
- * that is adding to it holds the row: the next round finds that one.
+ * Begins to count again, and returns what a message has to say now. Undefined when another worker has taken it, or a
+ * commit that is adding to it holds the row: the next round finds that one.
  */
 export async function restartCounts(
   tx: Sql,

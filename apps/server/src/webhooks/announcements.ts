@@ -1,6 +1,7 @@
 /**
- * `transactions.changed`: at most one message a minute for each connection, which says how many transactions were added,
- * changed and removed. The commit that changes them adds to the counts; a loop of the worker writes the messages.
+ * `transactions.changed`: at most one message a minute for each connection, which says how many transactions were
+ * added, changed and removed. The commit that changes them adds to the counts; a loop of the worker writes the
+ * messages.
  */
 import type { Database, Sql } from '../db/index.ts'
 import type { ChangeCounts } from '../notices.ts'

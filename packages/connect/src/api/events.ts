@@ -1,6 +1,7 @@
 /**
  * The session as it changes, streamed by fetch: one JSON document a line. (EventSource cannot send the Authorization
- * header, and the secret must not be in a URL.) The service ends a stream after two minutes; a lost one is opened again.
+ * header, and the secret must not be in a URL.) The service ends a stream after two minutes; a lost one is opened
+ * again.
  */
 import { Problem, send } from './http.ts'
 import type { Session, SessionApi } from './session-api.ts'

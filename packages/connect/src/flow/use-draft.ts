@@ -1,7 +1,7 @@
 /**
- * What was typed into the key fields, for as long as it may have to be sent again. A provider that cannot be reached says
- * nothing about the key, and most exchanges show its secret only once. In memory only: a reload forgets it, and so does
- * everything that leads away from the provider.
+ * What was typed into the key fields, for as long as it may have to be sent again. A provider that cannot be reached
+ * says nothing about the key, and most exchanges show its secret only once. In memory only: a reload forgets it, and so
+ * does everything that leads away from the provider.
  */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Screen } from './view.ts'

@@ -27,7 +27,10 @@ export type ConnectEvent =
   | { type: 'result'; result: AuthorizationResult }
   /** The widget could not be shown. `message` is for the people who run the application. */
   | { type: 'error'; code: ErrorCode; message: string }
-  /** The person closed the window, `close()` was called, or a later call took the window over, before there was a result. */
+  /**
+   * The person closed the window, `close()` was called, or a later call took the window over, before there was a
+   * result.
+   */
   | { type: 'closed' }
 
 export type LastEvent = Extract<ConnectEvent, { type: 'result' | 'error' | 'closed' }>

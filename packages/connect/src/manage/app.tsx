@@ -1,4 +1,6 @@
-/** Manage: a person's own page. Which accounts are connected, who may read them, what was read; remove, revoke, delete. */
+/**
+ * Manage: a person's own page. Which accounts are connected, who may read them, what was read; remove, revoke, delete.
+ */
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Problem, Unreachable } from '../api/http.ts'

@@ -25,8 +25,8 @@ export function Icon({ name, size = 20 }: { name: keyof typeof paths; size?: num
 }
 
 /*
- * A mark is always a square of 36 px, so that a list of a hundred looks calm. It shows the service's icon of the provider, or
- * else the first letter on a colour made from the name.
+ * A mark is always a square of 36 px, so that a list of a hundred looks calm. It shows the service's icon of the
+ * provider, or else the first letter on a colour made from the name.
  */
 
 /** The base URL of the service, which serves the icons. */

@@ -1,4 +1,6 @@
-/** What was found in each account: one line, a small bar, and whether it adds up. Then another account, or the way back. */
+/**
+ * What was found in each account: one line, a small bar, and whether it adds up. Then another account, or the way back.
+ */
 import type { JSX } from 'preact'
 import type { Difference, Proof, SessionConnection } from '../api/session-api.ts'
 import type { Flow } from '../flow/use-flow.ts'

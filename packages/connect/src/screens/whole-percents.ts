@@ -1,6 +1,6 @@
 /**
- * Shares as whole percents that add up to 100 (largest remainder): rounded one by one, five shares of a bar may add up to
- * 98 or 102. For display only: no amount is computed from them.
+ * Shares as whole percents that add up to 100 (largest remainder): rounded one by one, five shares of a bar may add up
+ * to 98 or 102. For display only: no amount is computed from them.
  */
 export function toWholePercents(shares: readonly number[]): number[] {
   const whole = shares.reduce((sum, share) => sum + share, 0)

@@ -1,7 +1,7 @@
 /**
- * Hints under the fields, and the labels of wallets, in the person's language. The catalogue has them in English, in the
- * words of each provider's definition, and that English text is the key to its translations (decision 0028). A text that
- * this widget does not know, because the service is newer, stays English.
+ * Hints under the fields, and the labels of wallets, in the person's language. The catalogue has them in English, in
+ * the words of each provider's definition, and that English text is the key to its translations (decision 0028). A text
+ * that this widget does not know, because the service is newer, stays English.
  */
 import { en, type TextKey } from './en.ts'
 import { fillText } from './text.ts'

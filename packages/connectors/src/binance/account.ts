@@ -20,8 +20,8 @@ const rightNames: ReadonlyMap<string, string> = new Map([
   ['enablePortfolioMarginTrading', 'Enable Portfolio Margin Trading'],
 ])
 
-// `ipRestrict` limits where a key may be used from; it does not grant a right. Every other member that is true counts as
-// excess, including one that Binance adds later.
+// `ipRestrict` limits where a key may be used from; it does not grant a right. Every other member that is true counts
+// as excess, including one that Binance adds later.
 const harmless = new Set(['ipRestrict', 'enableReading', 'enableFixReadOnly'])
 
 const restrictions = z.record(z.string(), z.unknown())
@@ -64,7 +64,9 @@ function toUnreadable(apiKey: string): Account {
   return { fingerprint: fingerprintOf(apiKey, null), excess: [], missing, keyExpiresAtMs: null }
 }
 
-/** The UID is the account's own number and the same for all of its keys. Without one, only the same key is recognised. */
+/**
+ * The UID is the account's own number and the same for all of its keys. Without one, only the same key is recognised.
+ */
 function fingerprintOf(apiKey: string, uid: string | null | undefined): string {
   const identity = uid === undefined || uid === null || uid === '' ? `key\n${apiKey}` : `uid\n${uid}`
   return createHash('sha256').update(`binance\n${identity}`).digest('hex')

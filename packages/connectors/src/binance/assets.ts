@@ -1,7 +1,7 @@
 /**
- * What Binance's asset codes mean. A balance `LDBTC` in the spot wallet mirrors BTC in Simple Earn Flexible: it is the same
- * money that the positions of Simple Earn list, and must not be counted twice. `LDO` is Lido (rotki keeps the same exception,
- * exchanges/binance.py), and `LDLDO` is Lido in Simple Earn.
+ * What Binance's asset codes mean. A balance `LDBTC` in the spot wallet mirrors BTC in Simple Earn Flexible: it is the
+ * same money that the positions of Simple Earn list, and must not be counted twice. `LDO` is Lido (rotki keeps the same
+ * exception, exchanges/binance.py), and `LDLDO` is Lido in Simple Earn.
  */
 import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 

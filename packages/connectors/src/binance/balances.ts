@@ -1,6 +1,6 @@
 /**
- * Holdings: the spot wallet and the positions of Simple Earn. The spot wallet shows flexible positions once more under `LD`
- * codes; those are left out, because the positions have the asset's own code.
+ * Holdings: the spot wallet and the positions of Simple Earn. The spot wallet shows flexible positions once more under
+ * `LD` codes; those are left out, because the positions have the asset's own code.
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'

@@ -66,8 +66,8 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
       return await askInTime(endpoint, params)
     } catch (error) {
       if (!(error instanceof RejectedKey)) throw error
-      // −2015 stands for an unknown key, a wrong address and a missing right. If the key's rights can be read, it is the right
-      // to this call that is missing.
+      // −2015 stands for an unknown key, a wrong address and a missing right. If the key's rights can be read, it is
+      // the right to this call that is missing.
       if (endpoint.path !== endpoints.apiRestrictions.path) await askInTime(endpoints.apiRestrictions, {})
       throw error
     }

@@ -1,6 +1,7 @@
 /**
- * Binance (spot wallet and Simple Earn). Binance has no ledger: the history is assembled from twelve kinds of lists, one of
- * them for each pair that was traded. Moves between the spot wallet and Simple Earn change no balance and are not read.
+ * Binance (spot wallet and Simple Earn). Binance has no ledger: the history is assembled from twelve kinds of lists,
+ * one of them for each pair that was traded. Moves between the spot wallet and Simple Earn change no balance and are
+ * not read.
  */
 import type { ApiKeyCredentials, Budget, Connector, Io, Session } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'

@@ -1,6 +1,6 @@
 /**
- * Binance (spot) as plain data. The names of the rights are those of Binance's "API Management" page; limits of windows and
- * pages are from developers.binance.com.
+ * Binance (spot) as plain data. The names of the rights are those of Binance's "API Management" page; limits of windows
+ * and pages are from developers.binance.com.
  */
 import { hourMs, dayMs } from '@assay/core'
 import type { Stream } from '../kit/connector.ts'
@@ -65,8 +65,8 @@ export const binanceDefinition = {
   // The order is the order of reading. Trades come late, because the other lists show which pairs to read; fiat orders
   // come last, because an account may ask for them only twice a minute.
   streams: [
-    // Deposits and withdrawals change until they are over. Unfinished ones are marked as pending and read again however old
-    // they are; the overlap is for rows that were booked late.
+    // Deposits and withdrawals change until they are over. Unfinished ones are marked as pending and read again however
+    // old they are; the overlap is for rows that were booked late.
     listStream('deposits', endpoints.deposits, { overlap: dayMs }),
     listStream('withdrawals', endpoints.withdrawals, { overlap: dayMs }),
     listStream('converts', endpoints.convert, {}),
@@ -91,8 +91,8 @@ export const binanceDefinition = {
   // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
   storySpanMs: 7 * dayMs,
   settlesMs: 60_000,
-  // Flexible products, which count as liquid here, grow in the Earn wallet every minute (binance.com/en/earn/simple-earn,
-  // "What rewards can I earn"). The list of rewards has one row for each day.
+  // Flexible products, which count as liquid here, grow in the Earn wallet every minute
+  // (binance.com/en/earn/simple-earn, "What rewards can I earn"). The list of rewards has one row for each day.
   accrues: 'held',
   baseUrl: 'https://api.binance.com',
 } as const satisfies ProviderDefinition

@@ -1,6 +1,6 @@
 /**
- * Asset dividends are everything that Binance gives out: airdrops, forks, Launchpool, staking, rebates. `enInfo` says which in
- * free words, such as "BHFT distribution" or "Launchpool"; so the kind is a rule's guess.
+ * Asset dividends are everything that Binance gives out: airdrops, forks, Launchpool, staking, rebates. `enInfo` says
+ * which in free words, such as "BHFT distribution" or "Launchpool"; so the kind is a rule's guess.
  */
 import type { TransactionDraft } from '@assay/core'
 

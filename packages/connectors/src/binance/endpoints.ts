@@ -1,10 +1,10 @@
 /**
  * The calls that are used, and what each one weighs. Plain data, because the definition states the cost of a page.
  *
- * Two families count differently (developers.binance.com, "Limits"): everything under /api shares one weight per IP address
- * and minute. Under /sapi each endpoint has its own limit, 12,000 per IP address or 180,000 per account (UID) and
- * minute; WithdrawHistory alone is counted by the second. Light /sapi endpoints share one bucket here: together they stay
- * far below the limit of one.
+ * Two families count differently (developers.binance.com, "Limits"): everything under /api shares one weight per IP
+ * address and minute. Under /sapi each endpoint has its own limit, 12,000 per IP address or 180,000 per account (UID)
+ * and minute; WithdrawHistory alone is counted by the second. Light /sapi endpoints share one bucket here: together
+ * they stay far below the limit of one.
  */
 import type { Cost } from '../kit/connector.ts'
 

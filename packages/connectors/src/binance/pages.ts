@@ -1,7 +1,7 @@
 /**
- * One page of each list. Binance limits how wide a window may be (30 to 180 days) and answers a window that is too wide with
- * an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the position names the
- * piece. Both edges of Binance's filters are inclusive.
+ * One page of each list. Binance limits how wide a window may be (30 to 180 days) and answers a window that is too wide
+ * with an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the
+ * position names the piece. Both edges of Binance's filters are inclusive.
  */
 import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -238,9 +238,9 @@ function readRows(stream: StreamName, rows: readonly unknown[], window: Window):
 const tradesMax = 1_000
 
 /**
- * Trades are read by id, because a window in time may have 24 hours at most. The lasting cursor says that all trades below
- * this id are stored, and when the list was read to its end: a window that ended before then has nothing new. A walk may
- * store trades from outside of its window, which does no harm, because their ids are unique.
+ * Trades are read by id, because a window in time may have 24 hours at most. The lasting cursor says that all trades
+ * below this id are stored, and when the list was read to its end: a window that ended before then has nothing new. A
+ * walk may store trades from outside of its window, which does no harm, because their ids are unique.
  */
 async function fetchTrades(
   call: Call,

@@ -1,10 +1,11 @@
 /**
- * Which pairs to read trades of. Binance lists trades by pair alone, and the user is not asked which pairs they traded: every
- * asset that any list or balance has named is kept in the connector's state, and the pairs follow from exchangeInfo.
+ * Which pairs to read trades of. Binance lists trades by pair alone, and the user is not asked which pairs they traded:
+ * every asset that any list or balance has named is kept in the connector's state, and the pairs follow from
+ * exchangeInfo.
  *
- * A pair of two seen assets is read in every run. A pair of one seen asset may have been traded as well (bought and sold
- * again between two looks, or long ago): reading all of them costs 20 of 6,000 weight each, so it is done while a connection
- * is new, and then for a share of them each day.
+ * A pair of two seen assets is read in every run. A pair of one seen asset may have been traded as well (bought and
+ * sold again between two looks, or long ago): reading all of them costs 20 of 6,000 weight each, so it is done while a
+ * connection is new, and then for a share of them each day.
  */
 import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'

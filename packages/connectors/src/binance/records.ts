@@ -1,7 +1,7 @@
 /**
- * Binance's records, from stored text to typed values. Shapes: binance-spot-api-docs (myTrades) and developers.binance.com
- * (wallet/capital, wallet/asset, convert/trade, fiat/rest-api, simple_earn/flexible-locked/history). Only the members that
- * we use are parsed, and all numbers are text.
+ * Binance's records, from stored text to typed values. Shapes: binance-spot-api-docs (myTrades) and
+ * developers.binance.com (wallet/capital, wallet/asset, convert/trade, fiat/rest-api,
+ * simple_earn/flexible-locked/history). Only the members that we use are parsed, and all numbers are text.
  */
 import { createHash } from 'node:crypto'
 import { findDecimal, zero, type Decimal } from '@assay/core'
@@ -171,7 +171,9 @@ export function withdrawalTimeMs({ applyTime }: Withdrawal): number {
 
 type Progress = 'pending' | 'confirmed' | 'failed'
 
-/** 0 pending, 6 credited but cannot be withdrawn yet, 7 wrong deposit, 8 waiting for the user, 1 success, 2 rejected. */
+/**
+ * 0 pending, 6 credited but cannot be withdrawn yet, 7 wrong deposit, 8 waiting for the user, 1 success, 2 rejected.
+ */
 export function depositProgress({ status }: Deposit): Progress {
   if (status === '1' || status === '6') return 'confirmed'
   return status === '2' || status === '7' ? 'failed' : 'pending'

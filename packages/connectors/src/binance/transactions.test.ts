@@ -1,7 +1,8 @@
 /**
  * From records to transactions. Shapes: binance-spot-api-docs (myTrades); developers.binance.com docs/wallet/capital,
- * docs/wallet/asset (dividend record, dust log), docs/convert, docs/fiat, docs/simple_earn. All values are invented, except the
- * dust log and the fiat payment, which are the documents' own examples because their arithmetic shows what is included.
+ * docs/wallet/asset (dividend record, dust log), docs/convert, docs/fiat, docs/simple_earn. All values are invented,
+ * except the dust log and the fiat payment, which are the documents' own examples because their arithmetic shows what
+ * is included.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

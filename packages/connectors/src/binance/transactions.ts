@@ -146,7 +146,10 @@ function toWithdrawalDraft(body: string, key: string): TransactionDraft {
 
 type Chain = Pick<TransactionDraft, 'network' | 'hash' | 'fromAddress' | 'toAddress' | 'incomplete'>
 
-/** A transfer between two Binance accounts is on no chain: its `txId` reads `Internal transfer …` or `Off-chain transfer …`. */
+/**
+ * A transfer between two Binance accounts is on no chain: its `txId` reads `Internal transfer …` or `Off-chain transfer
+ * …`.
+ */
 function chainOf(
   { network, txId, transferType }: Pick<rows.Deposit, 'network' | 'txId' | 'transferType'>,
   addresses: Pick<Chain, 'fromAddress' | 'toAddress'>,
@@ -282,7 +285,8 @@ function toLockedRewardDraft(body: string, key: string): TransactionDraft {
 
 /**
  * `sourceAmount` includes the fee: in Binance's example 20 − 0.2 buys 4.462 at 4.437472. Only a purchase from the "Cash
- * Balance" takes money out of the account; a card or a bank transfer pays from outside, and then only the coins come in.
+ * Balance" takes money out of the account; a card or a bank transfer pays from outside, and then only the coins come
+ * in.
  */
 function toFiatBuyDraft(body: string): TransactionDraft {
   const row = rows.parseFiatPayment(body)
@@ -311,8 +315,8 @@ function toFiatBuyDraft(body: string): TransactionDraft {
 }
 
 /**
- * `sourceAmount` is what the person gets, and the fee was taken off before. Binance does not say where the money went; the
- * cash balance is the usual place.
+ * `sourceAmount` is what the person gets, and the fee was taken off before. Binance does not say where the money went;
+ * the cash balance is the usual place.
  */
 function toFiatSellDraft(body: string): TransactionDraft {
   const row = rows.parseFiatPayment(body)

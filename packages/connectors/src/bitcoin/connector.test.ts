@@ -418,7 +418,8 @@ describe('a transaction that may still change', () => {
       const spent = chain.pay({ [receiving(0)]: 8_000 }, { shop: 7_000 }, height)
       assert.equal(await books.run(chain), '0.00003')
       assert.deepEqual([books.isPending(moved), books.isPending(spent)], [false, false])
-      // Another branch has won. It has one of them in another block, and instead of two others payments of the same amount.
+      // Another branch has won. It has one of them in another block, and instead of two others payments of the same
+      // amount.
       for (const gone of [dropped, spent]) chain.drop(gone)
       chain.mine(moved, height + 1)
       chain.unmine(waiting)

@@ -10,7 +10,8 @@ export const confirmationsNeeded = 6
 
 /**
  * Down to this depth a replaced block is noticed. 53 blocks were replaced in August 2010 and 24 in March 2013
- * (bitcoin.stackexchange.com/questions/92974); Bitcoin's own rules expect fewer than 100, after which a reward may be spent.
+ * (bitcoin.stackexchange.com/questions/92974); Bitcoin's own rules expect fewer than 100, after which a reward may be
+ * spent.
  */
 export const replaceableDepth = 100
 

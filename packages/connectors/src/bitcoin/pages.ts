@@ -2,8 +2,8 @@
  * The walk over a wallet's transactions, in this order:
  *
  *   poll        the addresses are queried, unless a round has ended since the window did
- *   confirmed   of the transactions in blocks that may still be replaced, the newest is requested by its id. While it lies
- *               in the same block, all blocks below are the same; otherwise each of them may have changed
+ *   confirmed   of the transactions in blocks that may still be replaced, the newest is requested by its id. While it
+ *               lies in the same block, all blocks below are the same; otherwise each of them may have changed
  *   unsettled   each transaction that may have changed is requested by its id. One that the chain no longer knows (a
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
  *   addresses   of each address that changed, the newest transactions down to those that are known
@@ -105,7 +105,8 @@ function isReplaceable({ height }: { height: number }, tipHeight: number): boole
   return tipHeight - height + 1 < replaceableDepth
 }
 
-// ------------------------------------------------------------------------------------------------------------- unsettled
+// -------------------------------------------------------------------------------------------------------------
+// unsettled
 
 /** A block names the one before it, so one that is still there vouches for all below. */
 async function checkBlocks(walk: Walk, newest: string, tipHeight: number): Promise<Step> {
@@ -175,7 +176,8 @@ function dropDeepest(state: WalletState): void {
   filterUnsettled(state, (_, { block }) => block?.height !== deepest)
 }
 
-// ------------------------------------------------------------------------------------------------------------- addresses
+// -------------------------------------------------------------------------------------------------------------
+// addresses
 
 function isDue({ stats, isRead, below }: KnownAddress, { start }: Window): boolean {
   return stats !== undefined && (isRead !== true || (below !== undefined && below.timeMs >= start))

@@ -1,6 +1,6 @@
 /**
- * Derivation against the test vectors of BIP-32, BIP-84 and BIP-86, and for BIP-44 and BIP-49 the accounts of the mnemonic
- * that those two use ("abandon … about").
+ * Derivation against the test vectors of BIP-32, BIP-84 and BIP-86, and for BIP-44 and BIP-49 the accounts of the
+ * mnemonic that those two use ("abandon … about").
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

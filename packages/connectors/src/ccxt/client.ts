@@ -303,7 +303,8 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
     // The exchange did not accept the arguments, or ccxt could not parse the answer.
     return new SourceError('unreadable_answer', detail)
   }
-  // ccxt goes by the status where it cannot read the body. The half that is missing may say that only the time was wrong.
+  // ccxt goes by the status where it cannot read the body. The half that is missing may say that only the time was
+  // wrong.
   if (needsKey(fault) && last !== undefined && isCutOff(last.text)) return new SourceError('unreadable_answer', detail)
   // ccxt reports refusals that it does not know (such as OKX's 50119 and 50120) as outages, which we would retry
   // forever.

@@ -1,7 +1,7 @@
 /**
- * An exchange whose API key is half of a key pair that the user made (probe.ts), against a server that checks the signature
- * as developer.revolut.com/docs/api/revolut-x-crypto-exchange documents it: Ed25519 over timestamp, method, path, query and
- * body, written one after another.
+ * An exchange whose API key is half of a key pair that the user made (probe.ts), against a server that checks the
+ * signature as developer.revolut.com/docs/api/revolut-x-crypto-exchange documents it: Ed25519 over timestamp, method,
+ * path, query and body, written one after another.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'

@@ -46,9 +46,9 @@ function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
       return await once(path)
     } catch (error) {
       if (!(error instanceof SourceError) || error.fault !== 'invalid_credentials' || signer === undefined) throw error
-      // A token is valid for two minutes of Coinbase's clock, and one from a wrong clock is a 401 like any other. Coinbase
-      // also sometimes answers 401 to a valid key (rotki retries for this reason). A 401 makes the user repair the
-      // connection, so we ask for the time, retry once and treat only the second one as final.
+      // A token is valid for two minutes of Coinbase's clock, and one from a wrong clock is a 401 like any other.
+      // Coinbase also sometimes answers 401 to a valid key (rotki retries for this reason). A 401 makes the user repair
+      // the connection, so we ask for the time, retry once and treat only the second one as final.
       offsetMs = await measureOffset(io)
       return once(path)
     }

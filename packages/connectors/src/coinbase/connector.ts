@@ -33,7 +33,8 @@ export const connector: Connector = {
     balances: { calls: 1 },
     partitions: { calls: 1 },
   },
-  // The nonce of a token has to be new and need not be larger than the last one. Coinbase counts calls by the hour alone.
+  // The nonce of a token has to be new and need not be larger than the last one. Coinbase counts calls by the hour
+  // alone.
   atOnce: { callsMax: 4, joinStates },
   open: openSession,
   linkKeys,

@@ -1,6 +1,6 @@
 /**
- * Tokens and collections: which asset a contract is, and what a row of a token list moved. The address of a contract is the
- * only identity that a token has: a second contract may use the same name. A token that the registry does not know
+ * Tokens and collections: which asset a contract is, and what a row of a token list moved. The address of a contract is
+ * the only identity that a token has: a second contract may use the same name. A token that the registry does not know
  * is `evm:<chain>:<contract>`, and one piece of a collection `evm:<chain>:<contract>:<token id>`.
  */
 import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal } from '@assay/core'
@@ -48,7 +48,8 @@ function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
   return { assetId, symbol, name }
 }
 
-// -------------------------------------------------------------------------------------------------------- rows of lists
+// -------------------------------------------------------------------------------------------------------- rows of
+// lists
 
 /** Blockscout lists collections among the tokens, too. */
 export function isFungible({ coinContract }: Chain, { value, tokenID, tokenIDs, contractAddress }: TokenRow): boolean {

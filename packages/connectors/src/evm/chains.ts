@@ -2,10 +2,10 @@
  * The chains that are read, as plain data. An address is valid on all of them.
  *
  * The defaults need no key. Indexes: Blockscout's own instances, and Routescan for Avalanche (both speak Etherscan's
- * `module=account` dialect; checked in November 2026). Blockscout calls the addresses of single instances deprecated "soon",
- * in favour of api.blockscout.com with a key (docs.blockscout.com/devs/apis/requests-and-limits). Nodes: PublicNode. BNB
- * Smart Chain has no index that answers without a key (Routescan says "chain not supported", Etherscan's free plan leaves
- * it out), so it is read only where the operator names one.
+ * `module=account` dialect; checked in November 2026). Blockscout calls the addresses of single instances deprecated
+ * "soon", in favour of api.blockscout.com with a key (docs.blockscout.com/devs/apis/requests-and-limits). Nodes:
+ * PublicNode. BNB Smart Chain has no index that answers without a key (Routescan says "chain not supported",
+ * Etherscan's free plan leaves it out), so it is read only where the operator names one.
  *
  * `depth` is how many blocks must follow a block before we treat it as final:
  *
@@ -13,9 +13,10 @@
  *   rollups         minutes, which is more than a sequencer has ever taken back. They are only final with the block of
  *                   Ethereum that has their data, 20 to 30 minutes later (docs.optimism.io, "Transaction finality";
  *                   docs.arbitrum.io, "Finality and chain reorganizations"). Until then a replaced block is noticed
- *   Polygon         its longest known reorganisations were about 150 blocks; since its milestones they are shorter (PIP-11)
- *   BNB             two blocks while its validators vote. Otherwise more than half of 21 validators have to build on it,
- *                   each with up to 16 blocks in a row (docs.bnbchain.org, "Finality API")
+ *   Polygon         its longest known reorganisations were about 150 blocks; since its milestones they are shorter
+ *                   (PIP-11)
+ *   BNB             two blocks while its validators vote. Otherwise more than half of 21 validators have to build on
+ *                   it, each with up to 16 blocks in a row (docs.bnbchain.org, "Finality API")
  *   Avalanche       a block that is accepted stays
  */
 export interface Chain {
@@ -29,7 +30,9 @@ export interface Chain {
   wrapped: {
     /** The wrapped native coin, in lower case. */
     address: string
-    /** WETH9 and its copies log Deposit and Withdrawal, which Etherscan does not list as transfers. This one logs both. */
+    /**
+     * WETH9 and its copies log Deposit and Withdrawal, which Etherscan does not list as transfers. This one logs both.
+     */
     logsTransfers?: true
   }
   /** A contract that shows the coin itself as a token. Its balance and its transfers are those of the coin. */

@@ -1,6 +1,6 @@
 /**
- * Calls to one chain: its node (JSON-RPC 2.0, ethereum.github.io/execution-apis) and its index (Etherscan's account module).
- * viem's own transport is not used: it retries and wraps errors, and a connector does neither.
+ * Calls to one chain: its node (JSON-RPC 2.0, ethereum.github.io/execution-apis) and its index (Etherscan's account
+ * module). viem's own transport is not used: it retries and wraps errors, and a connector does neither.
  *
  * An index answers HTTP 200 for nearly everything: `status` "1" with rows, "0" with a message. Of the messages, "No …
  * found" means an empty list, and one about a rate limit means to wait. Blockscout's status "2" means that its internal

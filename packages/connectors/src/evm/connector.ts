@@ -1,6 +1,6 @@
 /**
- * Wallets on Ethereum and the chains that work like it. The history is what an index of each chain lists for the address;
- * the balances are what the chain itself says. A chain where the wallet was used is a partition of every list.
+ * Wallets on Ethereum and the chains that work like it. The history is what an index of each chain lists for the
+ * address; the balances are what the chain itself says. A chain where the wallet was used is a partition of every list.
  */
 import { SourceError } from '@assay/core'
 import type { Budget, Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
@@ -13,9 +13,9 @@ import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
-// Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free plan
-// 3 on all chains together (docs.etherscan.io/rate-limits), Routescan 2 without a key. All hosts share one bucket, because
-// a cost does not know the chain that it is for.
+// Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free
+// plan 3 on all chains together (docs.etherscan.io/rate-limits), Routescan 2 without a key. All hosts share one bucket,
+// because a cost does not know the chain that it is for.
 const budget: Budget = {
   buckets: [
     {

@@ -159,7 +159,8 @@ function readRows(
       return { key, occurredAtMs: head.occurredAtMs, ...(head.block > finalBlock ? { pending: true } : {}) }
     })
     const [head] = heads
-    // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a time.
+    // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a
+    // time.
     if (head === undefined) {
       return [{ record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }]
     }
@@ -283,8 +284,8 @@ async function fetchReceipts(
 }
 
 /**
- * The times between which this window shows everything. Several blocks may have one time (Arbitrum makes four a second), so
- * the edges lie where no block outside the window can be.
+ * The times between which this window shows everything. Several blocks may have one time (Arbitrum makes four a
+ * second), so the edges lie where no block outside the window can be.
  */
 async function findTimes(
   { height: { height, atMs }, findTime }: PageContext,

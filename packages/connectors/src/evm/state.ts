@@ -108,12 +108,13 @@ function rankOf(chain: Chain, contract: Contract): number {
   return isSpamAsset(asset) ? 2 : 1
 }
 
-// ----------------------------------------------------------------------------------------------------------------- size
+// -----------------------------------------------------------------------------------------------------------------
+// size
 
 /**
- * A state may have 1 MiB, and a larger one ends every run with an error. Strangers decide how many tokens a wallet meets on
- * each chain and how long their names are: a control character takes six bytes. The limits by number do not suffice, because
- * there are seven chains.
+ * A state may have 1 MiB, and a larger one ends every run with an error. Strangers decide how many tokens a wallet
+ * meets on each chain and how long their names are: a control character takes six bytes. The limits by number do not
+ * suffice, because there are seven chains.
  */
 const contractsBytesMax = 900 * 1024
 /** What a balance takes in a round: the contract, the number of a piece, and an amount of up to 78 digits. */
@@ -127,8 +128,8 @@ const sizeOf = (contract: Token | Nft): number =>
 const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0)
 
 /**
- * Drops contracts until the state has room for the others. A chain with few of them loses none, however many there are on
- * another; among those of one chain the order is that of `withTokens`.
+ * Drops contracts until the state has room for the others. A chain with few of them loses none, however many there are
+ * on another; among those of one chain the order is that of `withTokens`.
  */
 export function withRoom({ chains, round }: { chains: EvmState['chains']; round: Round }): EvmState['chains'] {
   const bytes = new Map(

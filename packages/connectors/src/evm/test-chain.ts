@@ -1,6 +1,7 @@
 /**
- * A chain with its index on loopback, for tests of paging and faults. Written from the documents: docs.etherscan.io (account
- * module: both block edges count, `page` × `offset` is at most 10,000, messages) and the execution APIs of Ethereum.
+ * A chain with its index on loopback, for tests of paging and faults. Written from the documents: docs.etherscan.io
+ * (account module: both block edges count, `page` × `offset` is at most 10,000, messages) and the execution APIs of
+ * Ethereum.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,7 @@
 /**
- * Loads one exchange of ccxt. Importing ccxt itself loads all of them, which takes 0.5 s and 100 MB; one exchange and what
- * all share take 0.2 s and 30 MB. The files are part of the package, but it names no path to them, so they are found
- * beside its entry point. The version is pinned, and a test loads every exchange of the catalogue.
+ * Loads one exchange of ccxt. Importing ccxt itself loads all of them, which takes 0.5 s and 100 MB; one exchange and
+ * what all share take 0.2 s and 30 MB. The files are part of the package, but it names no path to them, so they are
+ * found beside its entry point. The version is pinned, and a test loads every exchange of the catalogue.
  */
 import type * as ccxtModule from 'ccxt'
 import type { Exchange } from 'ccxt'

@@ -1,8 +1,8 @@
 /**
- * Signed calls through ccxt, for every exchange that it knows. ccxt signs and knows the error classes. Its throttle is off
- * (the engine meters), its float parser is replaced (amounts are text), its browser disguise is off (we say who we are),
- * and its own retries and market loading are never used. `Io.baseUrl` replaces the host of all its URLs. Its error classes
- * become our faults at the end of the file.
+ * Signed calls through ccxt, for every exchange that it knows. ccxt signs and knows the error classes. Its throttle is
+ * off (the engine meters), its float parser is replaced (amounts are text), its browser disguise is off (we say who we
+ * are), and its own retries and market loading are never used. `Io.baseUrl` replaces the host of all its URLs. Its
+ * error classes become our faults at the end of the file.
  */
 import { SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
@@ -105,7 +105,8 @@ function withHost(urls: unknown, baseUrl: string): unknown {
   return Object.fromEntries(Object.entries(urls).map(([name, value]) => [name, withHost<unknown>(value, baseUrl)]))
 }
 
-// ---------------------------------------------------------------------------------------------------------------- faults
+// ----------------------------------------------------------------------------------------------------------------
+// faults
 
 /**
  * Maps ccxt's error classes to our faults. The most specific class wins: PermissionDenied is a subclass of
@@ -118,7 +119,8 @@ const faultByClass: Readonly<Record<string, Fault>> = {
   AuthenticationError: 'invalid_credentials',
   DDoSProtection: 'rate_limited',
   RateLimitExceeded: 'rate_limited',
-  // The provider considers a nonce or a timestamp too old. The key is valid; the clocks differ, or two programs share it.
+  // The provider considers a nonce or a timestamp too old. The key is valid; the clocks differ, or two programs share
+  // it.
   InvalidNonce: 'clock_skew',
   // ccxt itself could not parse the answer.
   BadResponse: 'unreadable_answer',

@@ -4,9 +4,9 @@
  * Everything outside is handed to it as `Io`: it never touches the environment, the clock, the database or the global
  * fetch.
  *
- * A provider has two halves. `ProviderDefinition` is plain data that every process reads: the catalogue, the widget, the
- * engine's planning. `Connector` is code that only workers load, on first use. Both live in the provider's own folder, and
- * one line of registry.ts names them.
+ * A provider has two halves. `ProviderDefinition` is plain data that every process reads: the catalogue, the widget,
+ * the engine's planning. `Connector` is code that only workers load, on first use. Both live in the provider's own
+ * folder, and one line of registry.ts names them.
  *
  * Failures are thrown as SourceError with a fault of core's closed union.
  */
@@ -35,7 +35,8 @@ export interface ChainUrls {
 /** Connectors give up on a request after this long, unless `Io` says otherwise. */
 export const requestTimeoutMs = 20_000
 
-// ---------------------------------------------------------------------------------------------------------- credentials
+// ----------------------------------------------------------------------------------------------------------
+// credentials
 
 export interface ApiKeyCredentials {
   type: 'api_key'
@@ -65,7 +66,8 @@ export interface WalletCredentials {
 export type Credentials = ApiKeyCredentials | BearerCredentials | WalletCredentials
 export type ConnectionType = Credentials['type']
 
-// -------------------------------------------------------------------------------------------------------------- metering
+// --------------------------------------------------------------------------------------------------------------
+// metering
 
 /** What a call costs, by bucket name. Buckets that are not named are not charged. */
 export type Cost = Readonly<Record<string, number>>
@@ -110,7 +112,8 @@ export interface Spent {
   used: number
 }
 
-// --------------------------------------------------------------------------------------------------------------- reading
+// ---------------------------------------------------------------------------------------------------------------
+// reading
 
 /** Half open: start ≤ x < end, in epoch milliseconds (times are cut to milliseconds) or in block heights. */
 export interface Window {
@@ -160,8 +163,8 @@ export interface RawRecord {
   /** The record as the provider wrote it, digits untouched. */
   body: string
   /**
-   * Set when the record may still change (a withdrawal on hold, an unconfirmed transaction): the next read of its stream
-   * starts at the oldest such record.
+   * Set when the record may still change (a withdrawal on hold, an unconfirmed transaction): the next read of its
+   * stream starts at the oldest such record.
    */
   pending?: boolean
   /** Set when the record could not be parsed: it is kept and reported, and never fails its page. */
@@ -173,7 +176,9 @@ export interface StoredRecord extends RawRecord {
   partition: string
 }
 
-/** JSON that the engine keeps for the connector, committed together with a page. Never contains a secret. At most 1 MiB. */
+/**
+ * JSON that the engine keeps for the connector, committed together with a page. Never contains a secret. At most 1 MiB.
+ */
 export type ConnectorState = Readonly<Record<string, unknown>>
 
 export interface PageRequest {
@@ -198,8 +203,8 @@ export interface Page {
   /** Lasting position, kept after the window closes. */
   cursor?: string
   /**
-   * Set on the last page of a walk that showed everything in this window: stored records in it that the walk did not show
-   * are missing. Twice missing, at least ten minutes apart, retires them.
+   * Set on the last page of a walk that showed everything in this window: stored records in it that the walk did not
+   * show are missing. Twice missing, at least ten minutes apart, retires them.
    */
   complete?: Window
   /** Keys of stored records of this partition that the provider has withdrawn (a replaced block): retired at once. */
@@ -229,8 +234,9 @@ export interface Balances {
   /** Replaces the state, as a page's does. */
   state?: ConnectorState
   /**
-   * Set when an account has more parts than one call may ask for (the addresses of a wallet): `state` says how far it came,
-   * nothing else is kept, and the engine asks again, within the budget. A failure then loses one call and not all of them.
+   * Set when an account has more parts than one call may ask for (the addresses of a wallet): `state` says how far it
+   * came, nothing else is kept, and the engine asks again, within the budget. A failure then loses one call and not all
+   * of them.
    */
   isPartial?: true
 }
@@ -254,8 +260,8 @@ export interface Session {
   verify(): Promise<Account>
   fetchBalances(state: ConnectorState): Promise<Balances>
   /**
-   * The lists of this account for every partitioned stream: symbols, wallets, addresses, networks. Called at the start of
-   * each run, and again after a page changed the state. A list that is no longer named keeps what was read of it.
+   * The lists of this account for every partitioned stream: symbols, wallets, addresses, networks. Called at the start
+   * of each run, and again after a page changed the state. A list that is no longer named keeps what was read of it.
    * `known` are the lists that were named before.
    */
   listPartitions?(state: ConnectorState, known?: readonly KnownPartition[]): Promise<Partition[]>
@@ -264,7 +270,8 @@ export interface Session {
   fetchPage(request: PageRequest): Promise<Page>
 }
 
-// -------------------------------------------------------------------------------------------------------------- deriving
+// --------------------------------------------------------------------------------------------------------------
+// deriving
 
 /** What the account is known to own. Read from the connector's state, so deriving stays pure. */
 export interface AccountFacts {
@@ -303,20 +310,21 @@ export interface Connector {
   /** Throws a TypeError for a connection type that the definition does not name. */
   open(credentials: Credentials, io: Io): Session
   /**
-   * Pure. Records that share a link key, and lie within the definition's `storySpanMs` of each other, form one story. The
-   * ledger evaluates it when it groups records, and replay groups them again. Throws for a record that cannot be read.
+   * Pure. Records that share a link key, and lie within the definition's `storySpanMs` of each other, form one story.
+   * The ledger evaluates it when it groups records, and replay groups them again. Throws for a record that cannot be
+   * read.
    */
   linkKeys(record: StoredRecord): readonly [string, ...string[]]
   /** Pure. Own addresses as the state knows them; none by default. */
   ownAddresses?(state: ConnectorState): Iterable<string>
   /**
-   * Pure. All records of one story, in any order, become transactions; deriving again gives the same. Throws for a record
-   * that cannot be read: the caller confines that failure to its group of records.
+   * Pure. All records of one story, in any order, become transactions; deriving again gives the same. Throws for a
+   * record that cannot be read: the caller confines that failure to its group of records.
    */
   toTransactions(records: readonly StoredRecord[], facts: AccountFacts): TransactionDraft[]
   /**
-   * Pure, for providers whose records carry a running balance; undefined for a record that moves nothing. Each record is
-   * then checked against the one before, which finds the place where one is missing. `order` compares as text.
+   * Pure, for providers whose records carry a running balance; undefined for a record that moves nothing. Each record
+   * is then checked against the one before, which finds the place where one is missing. `order` compares as text.
    */
   runningBalance?(record: StoredRecord): RunningBalance | undefined
 }

@@ -5,8 +5,8 @@
 import type { KeyShape } from '@assay/core/credentials'
 import type { Stream } from './connector.ts'
 
-// ------------------------------------------------------------------------------------------------------------- metadata
-// Its members have their names on the wire (contract: ProviderMetadataV2.1) and are served unchanged.
+// -------------------------------------------------------------------------------------------------------------
+// metadata Its members have their names on the wire (contract: ProviderMetadataV2.1) and are served unchanged.
 
 export interface CredentialField {
   /** The member of `connection` that it fills. */
@@ -21,8 +21,8 @@ export interface CredentialField {
 }
 
 /**
- * How a person makes a read-only key. The facts are the provider's own words and need no translation; the widget has the
- * sentences around them in every language.
+ * How a person makes a read-only key. The facts are the provider's own words and need no translation; the widget has
+ * the sentences around them in every language.
  */
 export interface KeyGuide {
   /** The page where keys are made, if a deep link to it is stable. */
@@ -84,7 +84,8 @@ export function toAddressWallet(hint: string, shape: KeyShape) {
   } as const satisfies Partial<ProviderMetadata>
 }
 
-// ----------------------------------------------------------------------------------------------------------- definition
+// -----------------------------------------------------------------------------------------------------------
+// definition
 
 /** How the operator is registered at a provider that people sign in at. */
 export interface ProviderClient {
@@ -115,12 +116,14 @@ export interface ProviderDefinition {
   /** The smallest unit of balances, where records have more digits: a proof treats smaller differences as rounding. */
   balanceUnit?: string
   /**
-   * What grows in the balance before the provider books it as a record: what is staked, or anything held that was paid for
-   * lately. Left out where the documents say that only a record changes a balance, and where they are silent: a proof then
-   * shows the growth.
+   * What grows in the balance before the provider books it as a record: what is staked, or anything held that was paid
+   * for lately. Left out where the documents say that only a record changes a balance, and where they are silent: a
+   * proof then shows the growth.
    */
   accrues?: 'staked' | 'held'
-  /** Ids of assets whose balances grow without any record of it: rebasing tokens, which pay by changing every balance. */
+  /**
+   * Ids of assets whose balances grow without any record of it: rebasing tokens, which pay by changing every balance.
+   */
   rebasing?: readonly string[]
   /** The provider's own host. */
   baseUrl: string

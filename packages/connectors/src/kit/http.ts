@@ -79,8 +79,8 @@ async function readBody(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    // The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
-    // and the wallets of all other users would wait with them.
+    // The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's
+    // circuit, and the wallets of all other users would wait with them.
     if (bytes > bodyBytesMax) throw new SourceError('unreadable_answer', `an answer of more than ${bodyBytesMax} bytes`)
     text += decoder.decode(chunk, { stream: true })
   }

@@ -11,8 +11,9 @@ const reasonLengthMax = 200
 export const keyLengthMax = 300
 
 /**
- * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that cannot
- * be parsed and has no such id is known by the hash of its text. Without a time it is filed under the end of its window.
+ * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that
+ * cannot be parsed and has no such id is known by the hash of its text. Without a time it is filed under the end of its
+ * window.
  */
 export function toRawRecord(
   body: string,

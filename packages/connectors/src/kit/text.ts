@@ -1,7 +1,7 @@
 /**
  * Text that can be stored. PostgreSQL's text has no NUL, and half a surrogate pair is not a character: either makes a
- * statement fail, and with it everything else in the page. Both are meaningless, so each becomes U+FFFD. A provider's JSON
- * is stored unchanged, because there they are escaped (`\u0000`) until the text is parsed.
+ * statement fail, and with it everything else in the page. Both are meaningless, so each becomes U+FFFD. A provider's
+ * JSON is stored unchanged, because there they are escaped (`\u0000`) until the text is parsed.
  */
 export function toSafeText(text: string): string {
   return isSafeText(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd')

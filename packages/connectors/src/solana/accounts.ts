@@ -1,6 +1,6 @@
 /**
- * What a wallet holds, from the chain itself and never from its history: its own account, the token accounts that it owns in
- * both token programs, and the stake accounts that only it can withdraw from.
+ * What a wallet holds, from the chain itself and never from its history: its own account, the token accounts that it
+ * owns in both token programs, and the stake accounts that only it can withdraw from.
  */
 import { createHash } from 'node:crypto'
 import { add, isZero, SourceError, zero } from '@assay/core'
@@ -89,7 +89,8 @@ function sumOf(lamports: readonly string[]): bigint {
   return lamports.reduce((sum, one) => sum + BigInt(one), 0n)
 }
 
-// ---------------------------------------------------------------------------------------------------------------- tokens
+// ----------------------------------------------------------------------------------------------------------------
+// tokens
 
 const tokensAnswer = z.object({
   value: z.array(
@@ -141,7 +142,8 @@ async function toBalances(tokens: readonly HeldToken[], fetchNames: FetchNames):
   }))
 }
 
-// ---------------------------------------------------------------------------------------------------------------- stakes
+// ----------------------------------------------------------------------------------------------------------------
+// stakes
 
 const stakeAccount = z.object({
   lamports: digits,

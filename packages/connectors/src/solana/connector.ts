@@ -1,6 +1,6 @@
 /**
- * Wallets on Solana, read from a node. A connection is one address. The history is that of the wallet's own account, of each
- * of its token accounts and of each of its stake accounts; the balances are what the chain itself says.
+ * Wallets on Solana, read from a node. A connection is one address. The history is that of the wallet's own account, of
+ * each of its token accounts and of each of its stake accounts; the balances are what the chain itself says.
  */
 import type { Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
 import { fetchAccount, fetchHoldings, readAddress } from './accounts.ts'

@@ -41,9 +41,9 @@ const shape = z.object({
 /**
  * `transaction` has numbers as text. A transaction of unexpected form shows no accounts; its record is marked.
  *
- * A failed transaction shows no stake accounts. Any sender can write any account and this wallet into an instruction that the
- * stake program then refuses, and the history of that account would be read as the wallet's own. Token balances are safe:
- * the node reports the owners that the chain has.
+ * A failed transaction shows no stake accounts. Any sender can write any account and this wallet into an instruction
+ * that the stake program then refuses, and the history of that account would be read as the wallet's own. Token
+ * balances are safe: the node reports the owners that the chain has.
  */
 export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
   const parsed = shape.safeParse(transaction)

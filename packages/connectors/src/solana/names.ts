@@ -1,6 +1,6 @@
 /**
- * What the authors of tokens call them. Token-2022 keeps a name in the mint itself (its extension `tokenMetadata`); for the
- * older program it is in an account of Metaplex's Token Metadata program, whose address follows from the mint
+ * What the authors of tokens call them. Token-2022 keeps a name in the mint itself (its extension `tokenMetadata`); for
+ * the older program it is in an account of Metaplex's Token Metadata program, whose address follows from the mint
  * (developers.metaplex.com/token-metadata; solana.com/docs/core/pda).
  */
 import { createHash } from 'node:crypto'

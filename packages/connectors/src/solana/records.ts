@@ -1,6 +1,6 @@
 /**
- * A transaction as a record, and back. The body keeps what every account had before and after; instructions and logs are left
- * out, because they are most of the bytes and say nothing about amounts that the balances do not say.
+ * A transaction as a record, and back. The body keeps what every account had before and after; instructions and logs
+ * are left out, because they are most of the bytes and say nothing about amounts that the balances do not say.
  *
  * The names of unknown tokens are kept with it: a transaction names only mints, and deriving makes no calls.
  */
@@ -72,7 +72,8 @@ function pick(from: Readonly<Record<string, unknown>>, names: readonly string[])
   return Object.fromEntries(names.flatMap((name) => (name in from ? [[name, from[name]]] : [])))
 }
 
-// --------------------------------------------------------------------------------------------------------------- rewards
+// ---------------------------------------------------------------------------------------------------------------
+// rewards
 
 const rewardSchema = z.object({
   epoch: digits,

@@ -1,6 +1,7 @@
 /**
- * Calls to a node (JSON-RPC 2.0, solana.com/docs/rpc/http). `@solana/rpc` is not used: it retries, and it turns numbers into
- * bigint only where it knows the method. Here numbers keep the digits that the node wrote: lamports and amounts are u64.
+ * Calls to a node (JSON-RPC 2.0, solana.com/docs/rpc/http). `@solana/rpc` is not used: it retries, and it turns numbers
+ * into bigint only where it knows the method. Here numbers keep the digits that the node wrote: lamports and amounts
+ * are u64.
  *
  * Codes of errors: github.com/anza-xyz/agave, rpc-client-api/src/custom_error.rs.
  */
@@ -36,8 +37,8 @@ export async function fetchResults(rpc: Rpc, calls: readonly Call[]): Promise<un
 }
 
 /**
- * Reads as many of the items as the node answers for in one go, at least one. A node counts each call of a request, and one
- * that allows fewer at once than a page has refuses the page however long it is left alone.
+ * Reads as many of the items as the node answers for in one go, at least one. A node counts each call of a request, and
+ * one that allows fewer at once than a page has refuses the page however long it is left alone.
  */
 export async function readSome<Item, Result>(
   items: readonly Item[],

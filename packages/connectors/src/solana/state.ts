@@ -14,8 +14,8 @@ export type SolanaState = z.infer<typeof stateSchema>
 
 /**
  * Each account costs a call in every run. Strangers can open accounts in a wallet's name and take the deposits back
- * afterwards. A list that is full therefore takes no others: an error would end every run. Tokens and stakes have a limit
- * each, so that neither crowds out the other.
+ * afterwards. A list that is full therefore takes no others: an error would end every run. Tokens and stakes have a
+ * limit each, so that neither crowds out the other.
  */
 const tokensMax = 2_000
 const stakesMax = 200

@@ -1,6 +1,6 @@
 /**
- * Whatever happens on the chain, the drafts add up to the balances: to the lamport, and to the smallest unit of each token.
- * The world here keeps its own books of every account, and knows nothing of how the connector reads them.
+ * Whatever happens on the chain, the drafts add up to the balances: to the lamport, and to the smallest unit of each
+ * token. The world here keeps its own books of every account, and knows nothing of how the connector reads them.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -37,7 +37,10 @@ class World {
     this.write([friend, wallet], before, {})
   }
 
-  /** `names` are the accounts of the transaction, the first pays. `change` changes them; false undoes it and leaves the fee. */
+  /**
+   * `names` are the accounts of the transaction, the first pays. `change` changes them; false undoes it and leaves the
+   * fee.
+   */
   transact(names: readonly string[], change: () => boolean, instructions: readonly object[] = []): void {
     const before = structuredClone(this.accounts)
     const fee = 5_000n

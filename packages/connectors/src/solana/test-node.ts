@@ -1,7 +1,7 @@
 /**
  * A node for tests, with the documented answers of solana.com/docs/rpc/http and invented values. It answers through
- * `io.fetch`, so that the connector's own requests and parsing are in play. Lamports and amounts are bigint here and numbers on
- * the wire, as a node writes them.
+ * `io.fetch`, so that the connector's own requests and parsing are in play. Lamports and amounts are bigint here and
+ * numbers on the wire, as a node writes them.
  */
 import type { Io } from '../kit/connector.ts'
 

@@ -40,7 +40,9 @@ const byContract = new Map(
   ),
 )
 
-/** The known token behind a contract, such as `evm:1` and its address. The only identity that a token on a chain has. */
+/**
+ * The known token behind a contract, such as `evm:1` and its address. The only identity that a token on a chain has.
+ */
 export function findAssetByContract(network: string, address: string): Asset | undefined {
   const assetId = byContract.get(contractKey(network, address))
   return assetId === undefined ? undefined : byId.get(assetId)
@@ -58,7 +60,9 @@ export function isKnownAsset(assetId: string): boolean {
 
 const scopedCode = /^([a-z0-9_-]+):(.+)$/s
 
-/** Whether an asset can have this id. Codes of providers and tokens on chains are not listed here, so any of them can. */
+/**
+ * Whether an asset can have this id. Codes of providers and tokens on chains are not listed here, so any of them can.
+ */
 export function isAssetId(text: string): boolean {
   const [, scope] = scopedCode.exec(text) ?? []
   return byId.has(text) || (scope !== undefined && scope !== 'crypto' && scope !== 'fiat')
@@ -81,7 +85,9 @@ export function getAsset(assetId: string): Asset {
   return { assetId, symbol: code, name: code, coingeckoId: null, kind }
 }
 
-/** What a provider meant by its code at that time: a known asset if the code is listed, otherwise an asset of its own. */
+/**
+ * What a provider meant by its code at that time: a known asset if the code is listed, otherwise an asset of its own.
+ */
 export function assetOf(providerId: string, code: string, atMs: number): Asset {
   return getAsset(findMeaning(providerId, code, atMs) ?? `${providerId}:${code}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Output descriptors (BIP-380 to BIP-389), as far as one extended public key makes a wallet: `pkh`, `wpkh`, `sh(wpkh)` and
- * `tr` with a key alone. Scripts with several keys are refused by name instead of being read in part.
+ * Output descriptors (BIP-380 to BIP-389), as far as one extended public key makes a wallet: `pkh`, `wpkh`, `sh(wpkh)`
+ * and `tr` with a key alone. Scripts with several keys are refused by name instead of being read in part.
  */
 import { findExtendedPublicKey, type ExtendedPublicKey, type ScriptKind } from './extended-key.ts'
 

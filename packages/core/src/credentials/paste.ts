@@ -1,6 +1,6 @@
 /**
- * Cleans what people paste: a clipboard adds spaces, line ends, zero-width characters, quotes, or a label in front. Some
- * secrets are PEM blocks (RFC 7468), which keep their lines.
+ * Cleans what people paste: a clipboard adds spaces, line ends, zero-width characters, quotes, or a label in front.
+ * Some secrets are PEM blocks (RFC 7468), which keep their lines.
  */
 
 /** Invisible characters that are never part of a credential. */

@@ -9,8 +9,8 @@ import { base58 } from '@scure/base'
 import { findBase58Check } from './base58.ts'
 
 /**
- * `private_key_or_hash`: 32 bytes in hexadecimal are a private key or the hash of a transaction, and 64 bytes in base58 are
- * a key or a signature of Solana. They cannot be distinguished, so both are kept on the page.
+ * `private_key_or_hash`: 32 bytes in hexadecimal are a private key or the hash of a transaction, and 64 bytes in base58
+ * are a key or a signature of Solana. They cannot be distinguished, so both are kept on the page.
  */
 export type PrivateMaterial = 'seed_phrase' | 'private_key' | 'private_key_or_hash' | 'extended_private_key'
 
@@ -46,7 +46,8 @@ function isSolanaKey(word: string): boolean {
 
 function isSeedPhrase(text: string): boolean {
   const words = text.split(/[\s,]+/).filter((word) => word !== '')
-  // Words of the lists have three to eight letters (Japanese ones more bytes, not more letters); numbers may be in front.
+  // Words of the lists have three to eight letters (Japanese ones more bytes, not more letters); numbers may be in
+  // front.
   const letters = words.filter((word) => !/^\d{1,2}[.)]?$/.test(word))
   return phraseLengths.has(letters.length) && letters.every((word) => /^[\p{L}\p{M}]{2,9}$/u.test(word))
 }

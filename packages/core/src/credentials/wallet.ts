@@ -5,7 +5,8 @@
  * Bitcoin: base58check (P2PKH, P2SH), BIP-173 bech32 for witness version 0, BIP-350 bech32m above; extended public
  * keys by SLIP-132 version bytes; descriptors by BIP-380. EVM: EIP-55. Solana: 32 bytes in base58, without a checksum.
  *
- * No text is an address of two of these: a Bitcoin address has 25 bytes where Solana's has 32, and only EVM's begin with 0x.
+ * No text is an address of two of these: a Bitcoin address has 25 bytes where Solana's has 32, and only EVM's begin
+ * with 0x.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { base58, bech32, bech32m } from '@scure/base'

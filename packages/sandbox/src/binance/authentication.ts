@@ -94,10 +94,10 @@ function checkTime(parameters: URLSearchParams, providerMs: number): void {
   if (providerMs - sentMs > Number(recvWindow)) throw new BinanceRefusal(-1021)
 }
 
-// ------------------------------------------------------------------------------------------------------------------ keys
-// Keys look like Binance's: 64 letters and digits, and a secret of 64. Inside is the sandbox's own key (`core/keys.ts`),
-// whose 42 bytes make 57 digits of base 62. The last seven digits are a check, so that a typing mistake gives a key that
-// the exchange does not know and not the key of another account.
+// ------------------------------------------------------------------------------------------------------------------
+// keys Keys look like Binance's: 64 letters and digits, and a secret of 64. Inside is the sandbox's own key
+// (`core/keys.ts`), whose 42 bytes make 57 digits of base 62. The last seven digits are a check, so that a typing
+// mistake gives a key that the exchange does not know and not the key of another account.
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const base = BigInt(alphabet.length)

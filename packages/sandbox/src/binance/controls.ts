@@ -1,7 +1,7 @@
 /**
- * The controls of a simulated Binance account. A record's id is the kind of what happened and its number on the account:
- * Binance's own ids are unique only within a list. Balances are named as /api/v3/account names them (LDBTC: bitcoin that
- * earns), and coins in locked positions "locked DOT".
+ * The controls of a simulated Binance account. A record's id is the kind of what happened and its number on the
+ * account: Binance's own ids are unique only within a list. Balances are named as /api/v3/account names them (LDBTC:
+ * bitcoin that earns), and coins in locked positions "locked DOT".
  */
 import type { AccountReading, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
 import { toShortText } from '../core/units.ts'

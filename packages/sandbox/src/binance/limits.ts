@@ -1,8 +1,8 @@
 /**
- * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi, by
- * account (UID) for the rest of /sapi. All of /api shares one limit, while each endpoint of /sapi has its own. A call past
- * the limit gets 429 with Retry-After; a caller that continues is banned and gets 418.
- * Sources: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
+ * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi,
+ * by account (UID) for the rest of /sapi. All of /api shares one limit, while each endpoint of /sapi has its own. A
+ * call past the limit gets 429 with Retry-After; a caller that continues is banned and gets 418. Sources:
+ * https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
  * https://developers.binance.com/docs/wallet/general-info (12,000 by IP and 180,000 by UID for /sapi).
  *
  * The documents do not say how many calls after a 429 lead to a ban; it is five here. Bans last two minutes, twice as

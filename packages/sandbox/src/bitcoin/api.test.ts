@@ -1,6 +1,7 @@
 /**
- * Every endpoint, field by field, against https://github.com/Blockstream/esplora/blob/master/API.md; the order of fields,
- * fields that are left out and texts of errors against https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs.
+ * Every endpoint, field by field, against https://github.com/Blockstream/esplora/blob/master/API.md; the order of
+ * fields, fields that are left out and texts of errors against
+ * https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

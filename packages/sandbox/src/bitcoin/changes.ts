@@ -92,8 +92,8 @@ export function confirm(network: Network, txid: string, nowMs: number): void {
 }
 
 /**
- * Replaces the block of a transaction by another that does not hold it, and mines one block on top: the longer branch has
- * won. Returns the txids that met this fate, because what spends from it shares it.
+ * Replaces the block of a transaction by another that does not hold it, and mines one block on top: the longer branch
+ * has won. Returns the txids that met this fate, because what spends from it shares it.
  */
 export function reorganise(network: Network, txid: string, fate: Fate, nowMs: number): string[] {
   const entry = network.find(txid)

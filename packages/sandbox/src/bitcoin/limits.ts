@@ -1,7 +1,7 @@
 /**
- * How much a caller may ask, counted by IP address. The documents name no limit; the project's own nginx configuration had
- * 50 calls a second with a burst of 100 (https://github.com/Blockstream/esplora/issues/302), which is used here. The public
- * instance allows less and does not say how much; its 429 comes without Retry-After (…/issues/449).
+ * How much a caller may ask, counted by IP address. The documents name no limit; the project's own nginx configuration
+ * had 50 calls a second with a burst of 100 (https://github.com/Blockstream/esplora/issues/302), which is used here.
+ * The public instance allows less and does not say how much; its 429 comes without Retry-After (…/issues/449).
  */
 import type { Account } from '../core/accounts.ts'
 import { createMeter, type Meter } from '../core/serving/meter.ts'

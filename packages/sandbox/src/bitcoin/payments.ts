@@ -45,8 +45,8 @@ const outputVbytes = 34n
 const inputVbytes: Readonly<Record<string, bigint>> = { p2pkh: 148n, p2sh: 91n, v0_p2wpkh: 68n, v1_p2tr: 58n }
 
 /**
- * The exchange pays to the wallet's addresses, and to as many strangers in the same transaction. `alone`: with money of its
- * own, so that no other payment depends on this one.
+ * The exchange pays to the wallet's addresses, and to as many strangers in the same transaction. `alone`: with money of
+ * its own, so that no other payment depends on this one.
  */
 export function receive(
   bank: Bank,

@@ -1,6 +1,6 @@
 /**
- * The simulator as ccxt sees it: its own client, written by others against the real exchange, with nothing changed but the
- * address. ccxt reads the machine's clock, so this sandbox does too.
+ * The simulator as ccxt sees it: its own client, written by others against the real exchange, with nothing changed but
+ * the address. ccxt reads the machine's clock, so this sandbox does too.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

@@ -1,9 +1,10 @@
 /**
  * Identifiers in the shape of a UUID that differ from account to account and can be read back to the number they were
- * made from, as those of `core/ids.ts` can: so a hundred thousand transactions are shared by all accounts of a scenario.
+ * made from, as those of `core/ids.ts` can: so a hundred thousand transactions are shared by all accounts of a
+ * scenario.
  *
- * A UUID has 122 free bits. 120 of them are used: 88 of a hash over (account, kind, number) and 32 of the number, hidden
- * under a second hash.
+ * A UUID has 122 free bits. 120 of them are used: 88 of a hash over (account, kind, number) and 32 of the number,
+ * hidden under a second hash.
  */
 import { hash } from 'node:crypto'
 

@@ -14,8 +14,8 @@ const recordSchema = z.object({
 export type KeyRecord = z.infer<typeof recordSchema>
 
 /**
- * A key itself says which account it was first made for, but not that it is a further key of an existing account. Without
- * this list a new process would assign such a key to another account.
+ * A key itself says which account it was first made for, but not that it is a further key of an existing account.
+ * Without this list a new process would assign such a key to another account.
  */
 export interface KeyList {
   /** The keys that were issued last, oldest first. */
@@ -46,8 +46,8 @@ export function createKeyList(file: string | undefined): KeyList {
 }
 
 /**
- * A key identifies its account; an address does not, because it is a hash. Without this list a new process would treat the
- * addresses of a connected wallet as unused, and a reader would see its history vanish.
+ * A key identifies its account; an address does not, because it is a hash. Without this list a new process would treat
+ * the addresses of a connected wallet as unused, and a reader would see its history vanish.
  */
 export interface WalletList {
   /** The ids of the accounts that were opened last, newest first. */

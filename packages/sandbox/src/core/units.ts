@@ -1,6 +1,6 @@
 /**
- * Amounts as whole units of an asset's smallest step. The simulator does its own arithmetic, apart from core's decimals,
- * so that a mistake there cannot hide behind the same mistake here.
+ * Amounts as whole units of an asset's smallest step. The simulator does its own arithmetic, apart from core's
+ * decimals, so that a mistake there cannot hide behind the same mistake here.
  */
 const shape = /^(-?)(\d+)(?:\.(\d+))?$/
 

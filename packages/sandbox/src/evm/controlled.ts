@@ -2,11 +2,12 @@
  * What the control API can see and change of a simulated wallet.
  *
  *   entries    { type: "deposit" | "withdrawal", asset, amount, address? }: a transfer in or out, in the chain's next
- *              block. `asset` is ETH, USDC, GUSD, WETH, SPAM or FAKE on the Ethereum-shaped network; "USDC@8453" names the
- *              Base-shaped one, which has CBBTC instead of GUSD. `address` is the other side, the wallet's exchange unless
- *              told. The ids are transaction hashes. A chain books nothing in the past, so `time` is refused.
+ *              block. `asset` is ETH, USDC, GUSD, WETH, SPAM or FAKE on the Ethereum-shaped network; "USDC@8453" names
+ *              the Base-shaped one, which has CBBTC instead of GUSD. `address` is the other side, the wallet's exchange
+ *              unless told. The ids are transaction hashes. A chain books nothing in the past, so `time` is refused.
  *   withdrawn  { ids }: a reorganisation without these transactions. They must be all of the newest booked block.
- *   records    { id }: a reorganisation after which the transaction is in a later block. { id, withdrawn: true } drops it.
+ *   records    { id }: a reorganisation after which the transaction is in a later block. { id, withdrawn: true } drops
+ *              it.
  */
 import type { Controlled, NewEntry } from '../control.ts'
 import { isAddress } from './chain/addresses.ts'

@@ -10,8 +10,8 @@ import { control, startTestSandbox } from '../testing/kraken-client.ts'
 const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 
 /**
- * The engine inside hardhat is a native library, so a process can tell whether it was loaded. Run in a process of its own,
- * because the one of this test has perhaps run another test of the chains before.
+ * The engine inside hardhat is a native library, so a process can tell whether it was loaded. Run in a process of its
+ * own, because the one of this test has perhaps run another test of the chains before.
  */
 const loadingProgram = `
   const { control, openAccount, startTestSandbox } = await import('${import.meta.resolve('../testing/kraken-client.ts')}')

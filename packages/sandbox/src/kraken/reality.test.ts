@@ -88,9 +88,9 @@ describe('Ledgers in reality', () => {
     assert.equal((await page(account, { with_cursor: 'true', asset: 'SAI' })).next_cursor, undefined)
   })
 
-  // Fields and types: https://docs.kraken.com/api-reference/account-data/get-ledgers-info; "Unknown" and an empty subtype
-  // on Earn entries: https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4; the class of a tokenized stock:
-  // https://github.com/rotki/rotki/pull/12566.
+  // Fields and types: https://docs.kraken.com/api-reference/account-data/get-ledgers-info; "Unknown" and an empty
+  // subtype on Earn entries: https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4; the class of a tokenized
+  // stock: https://github.com/rotki/rotki/pull/12566.
   it('writes every entry with the documented fields', async () => {
     const { result } = await account.ask('Ledgers')
     for (const entry of Object.values((result as { ledger: Record<string, Entry> }).ledger)) {
@@ -179,7 +179,8 @@ describe('a withdrawal on hold', () => {
     return (result as Withdrawal[]).toReversed()
   }
 
-  // Fields, the statuses and the words of status-prop: https://docs.kraken.com/api/docs/rest-api/get-status-recent-withdrawals
+  // Fields, the statuses and the words of status-prop:
+  // https://docs.kraken.com/api/docs/rest-api/get-status-recent-withdrawals
   it('is reported as on hold for more than two weeks, with the documented fields and without a transaction id', async () => {
     const open = await openAccount(own, 'reality')
     const withdrawals = await openWithdrawals(open)

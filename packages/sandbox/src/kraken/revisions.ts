@@ -1,6 +1,6 @@
 /**
- * What the exchange changes after the fact: it withdraws an entry that it has shown, corrects one, or ends the review of
- * a withdrawal that was on hold. Each makes another world; where a balance would become negative, it throws instead.
+ * What the exchange changes after the fact: it withdraws an entry that it has shown, corrects one, or ends the review
+ * of a withdrawal that was on hold. Each makes another world; where a balance would become negative, it throws instead.
  */
 import { createTimeline, ticksPerSecond } from '../core/timeline.ts'
 import { toFixedText, toUnits } from '../core/units.ts'

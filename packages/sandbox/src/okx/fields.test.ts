@@ -1,6 +1,6 @@
 /**
- * Every answer, field by field, against the answers in OKX's documents: the same names, the same types and formats, with
- * the simulator's own values. The section of https://www.okx.com/docs-v5/en/ is beside each shape.
+ * Every answer, field by field, against the answers in OKX's documents: the same names, the same types and formats,
+ * with the simulator's own values. The section of https://www.okx.com/docs-v5/en/ is beside each shape.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

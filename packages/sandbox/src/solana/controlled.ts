@@ -1,12 +1,12 @@
 /**
  * What the control API can see and change of a simulated wallet.
  *
- *   entries    { type: "deposit" | "withdrawal", asset, amount, subtype?, address? }: a transfer from or to the wallet's
- *              exchange, in the newest slot, so `finalized` shows it 13 seconds later. `asset` is SOL or a code of
- *              `tokens.ts`; `subtype` is a memo; `address` is where a withdrawal goes instead, such as another wallet. The
- *              ids are signatures. A chain books nothing in the past, so `time` is refused.
- *   withdrawn  { ids }: the fork that these transactions were on is abandoned, all or none. They must not be final, and what
- *              came later on the same accounts goes with them.
+ *   entries    { type: "deposit" | "withdrawal", asset, amount, subtype?, address? }: a transfer from or to the
+ *              wallet's exchange, in the newest slot, so `finalized` shows it 13 seconds later. `asset` is SOL or a
+ *              code of `tokens.ts`; `subtype` is a memo; `address` is where a withdrawal goes instead, such as another
+ *              wallet. The ids are signatures. A chain books nothing in the past, so `time` is refused.
+ *   withdrawn  { ids }: the fork that these transactions were on is abandoned, all or none. They must not be final, and
+ *              what came later on the same accounts goes with them.
  */
 import type { Address } from '@solana/kit'
 import type { Controlled, NewEntry } from '../control.ts'

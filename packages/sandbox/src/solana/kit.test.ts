@@ -1,4 +1,6 @@
-/** An unmodified @solana/kit reads the simulated node. What it reads adds up, and agrees with the chain to the lamport. */
+/**
+ * An unmodified @solana/kit reads the simulated node. What it reads adds up, and agrees with the chain to the lamport.
+ */
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'

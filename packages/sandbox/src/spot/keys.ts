@@ -1,7 +1,7 @@
 /**
  * API keys of the length that each exchange gives. The keys of `core/keys.ts` have 42 bytes, and Bybit's have eighteen
- * letters and digits; so these hold the account more tightly: a byte for the scenario, twelve for the account, and as many
- * check bytes as still fit. A keyed permutation hides them, so that two keys share no visible part.
+ * letters and digits; so these hold the account more tightly: a byte for the scenario, twelve for the account, and as
+ * many check bytes as still fit. A keyed permutation hides them, so that two keys share no visible part.
  */
 import { createHmac } from 'node:crypto'
 import { scenarioTagOf } from '../core/keys.ts'

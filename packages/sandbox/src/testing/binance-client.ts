@@ -1,6 +1,6 @@
 /**
- * A bare client for tests: signs a call, sends it and returns what came back. Its signature is the simulator's own, which
- * `authentication.test.ts` holds against Binance's published example and `ccxt.test.ts` against ccxt.
+ * A bare client for tests: signs a call, sends it and returns what came back. Its signature is the simulator's own,
+ * which `authentication.test.ts` holds against Binance's published example and `ccxt.test.ts` against ccxt.
  */
 import { signatureOf } from '../binance/authentication.ts'
 import type { Sandbox } from '../index.ts'

@@ -1,6 +1,6 @@
 /**
- * A bare client for tests: signs a call, sends it and returns what came back. Its signature is the simulator's own, which
- * `ccxt.test.ts` holds against ccxt.
+ * A bare client for tests: signs a call, sends it and returns what came back. Its signature is the simulator's own,
+ * which `ccxt.test.ts` holds against ccxt.
  */
 import { signatureOf } from '../bitfinex/authentication.ts'
 import type { Sandbox } from '../index.ts'

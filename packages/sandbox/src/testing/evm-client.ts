@@ -1,4 +1,7 @@
-/** A bare client for tests of the simulated chains: asks the account API and the node, and reads the control API's state. */
+/**
+ * A bare client for tests of the simulated chains: asks the account API and the node, and reads the control API's
+ * state.
+ */
 import type { NetworkState } from '../evm/chain/account-state.ts'
 import type { Sandbox } from '../index.ts'
 import { control } from './kraken-client.ts'

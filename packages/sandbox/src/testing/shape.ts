@@ -1,4 +1,7 @@
-/** Holds an answer against the document's example: the same names, the same types and formats, the simulator's own values. */
+/**
+ * Holds an answer against the document's example: the same names, the same types and formats, the simulator's own
+ * values.
+ */
 import assert from 'node:assert/strict'
 
 export type Shape = Readonly<Record<string, RegExp | 'number' | 'boolean' | 'array' | 'object'>>

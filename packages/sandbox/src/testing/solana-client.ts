@@ -31,7 +31,10 @@ export interface TestNode {
   open(scenario: string, account?: string): Promise<TestWallet>
 }
 
-/** The clock stands still unless a test moves it, and the pace is so fast that a limit shows only where it is looked for. */
+/**
+ * The clock stands still unless a test moves it, and the pace is so fast that a limit shows only where it is looked
+ * for.
+ */
 export async function startNode(options: Partial<SandboxOptions> = {}): Promise<TestNode> {
   let nowMs = Date.UTC(2026, 10, 15)
   // Calls are counted by the clock: ten milliseconds for each look keep the limits away from tests of other things.

@@ -3,8 +3,8 @@
  * seconds by one statement, so that no read waits for a write. A process that is killed loses some seconds of counts;
  * what it served is in its log.
  *
- * The same reads decide how often a user's connections are read. `user_ledgers.read_at` is right within some minutes, and
- * the users whose read before was long ago are passed on, so that their connections are read sooner.
+ * The same reads decide how often a user's connections are read. `user_ledgers.read_at` is right within some minutes,
+ * and the users whose read before was long ago are passed on, so that their connections are read sooner.
  */
 import type { Database } from '../../db/index.ts'
 import type { Owner } from '../../owner.ts'

@@ -3,9 +3,9 @@
  * Nothing here looks for a user, so nothing can reveal whether the address is known; the user is found or made once the
  * code was right.
  *
- * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the network
- * that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one network, one
- * tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
+ * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the
+ * network that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one
+ * network, one tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
  * addresses or many networks.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so

@@ -1,6 +1,6 @@
 /**
- * Adds a connection in the process that serves the request: checks what was sent, seals it, stores it as pending, queues its
- * verification and waits for the worker's verdict. A refusal leaves nothing behind.
+ * Adds a connection in the process that serves the request: checks what was sent, seals it, stores it as pending,
+ * queues its verification and waits for the worker's verdict. A refusal leaves nothing behind.
  */
 import type { ProviderMetadata } from '@assay/connectors'
 import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
@@ -99,8 +99,8 @@ export async function addConnection(
     const removed = (await deps.countRemoved?.(tx, owner.userKey, limits.removed)) ?? 0
     if (removed >= limits.removed && repairOf === undefined) throw refuseRemoved()
     const made = { ...owner, connectionKey, connectionId }
-    // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
-    // one key at once are kept apart by its nonces (open.ts).
+    // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that
+    // use one key at once are kept apart by its nonces (open.ts).
     await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
     return made
   })
@@ -214,8 +214,8 @@ export function getOffered(
 
 /**
  * Hashed with a server key, and not for each tenant: one key that two tenants know has one series of nonces at the
- * provider. A lane outlives a rotation of the server keys only for connections that exist; two lanes of one key then meet
- * again at repair.
+ * provider. A lane outlives a rotation of the server keys only for connections that exist; two lanes of one key then
+ * meet again at repair.
  */
 export function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')

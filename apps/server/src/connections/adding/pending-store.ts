@@ -1,4 +1,6 @@
-/** SQL over `connections` on their way in: a number for each, the verdict of the verification, the account they are of. */
+/**
+ * SQL over `connections` on their way in: a number for each, the verdict of the verification, the account they are of.
+ */
 import type { ErrorItem } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'

@@ -69,8 +69,8 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
 
 async function removeEach(deps: ProvisionalDeps, tx: Sql, owner: Owner): Promise<void> {
   for (const { isShown, ...ref } of await lockAll(tx, owner)) {
-    // Removed as if it had never been shown: otherwise the ids of its transactions would be kept under the key of a user
-    // who wants to be forgotten.
+    // Removed as if it had never been shown: otherwise the ids of its transactions would be kept under the key of a
+    // user who wants to be forgotten.
     await discard(deps, tx, ref, { isShown: false, by: { actor: 'user' } })
     if (isShown) await deps.onChanged(tx, ref, 'removed')
   }

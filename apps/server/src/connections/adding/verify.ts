@@ -1,7 +1,7 @@
 /**
- * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw is
- * refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits. Later the
- * rights are read once a day (a setting), because a key can be given more of them.
+ * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw
+ * is refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits.
+ * Later the rights are read once a day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
 import { requestTimeoutMs, type Account, type ConnectionType, type ConnectorState } from '@assay/connectors'

@@ -1,11 +1,11 @@
 /**
- * The ways to connect an account, one record each: how the credentials are checked, what is sealed, in which lane their jobs
- * run, and what a connector gets. Code elsewhere uses these records and never switches on the type itself.
+ * The ways to connect an account, one record each: how the credentials are checked, what is sealed, in which lane their
+ * jobs run, and what a connector gets. Code elsewhere uses these records and never switches on the type itself.
  *
  *   api_key   key, secret and passphrase are sealed
  *   oauth2    the provider's code is sealed, and replaced by tokens at their first use (tokens.ts)
- *   wallet    an address stays in clear, because transactions show it anyway. An extended public key and a descriptor are
- *             sealed: they reveal every past and future address of their owner
+ *   wallet    an address stays in clear, because transactions show it anyway. An extended public key and a descriptor
+ *             are sealed: they reveal every past and future address of their owner
  */
 import { invalidParameter, type ErrorItem } from '@assay/core'
 import { findPrivateMaterial, fitsShape, recognizeWallet, type WalletMistake } from '@assay/core/credentials'
@@ -81,8 +81,8 @@ interface CredentialType<New extends NewCredentials> {
   /** What is sealed, as JSON; undefined members are left out. */
   schema: z.ZodType
   /**
-   * Checks what can be known without asking the provider. Throws a Refusal when the request is malformed; returns an item
-   * for the person when the credentials are refused.
+   * Checks what can be known without asking the provider. Throws a Refusal when the request is malformed; returns an
+   * item for the person when the credentials are refused.
    */
   check(given: New, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined
   seal(given: New, seal: (kept: object) => Promise<string>): Promise<StoredCredentials>

@@ -4,8 +4,8 @@
  * two tenants are one person, nor whether a known account is among them.
  *
  * The key is random, made at the tenant's first verification and sealed for workers. A key derived from the server keys
- * would change when those are rotated, and accounts that cannot be verified again would lose their hash. This one is sealed
- * again by `assay keys rotate` and stays what it is.
+ * would change when those are rotated, and accounts that cannot be verified again would lose their hash. This one is
+ * sealed again by `assay keys rotate` and stays what it is.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Database } from '../../db/index.ts'

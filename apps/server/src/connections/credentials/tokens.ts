@@ -1,7 +1,7 @@
 /**
  * The tokens of a connection that was made by signing in at the provider. The code of the sign-in becomes tokens at
- * their first use, in a worker; later pairs replace earlier ones. Providers spend a refresh token at its first use, so a
- * new pair is stored before its first use, and the queue's lane keeps a connection to one job at a time.
+ * their first use, in a worker; later pairs replace earlier ones. Providers spend a refresh token at its first use, so
+ * a new pair is stored before its first use, and the queue's lane keeps a connection to one job at a time.
  *
  * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again.
  */

@@ -1,6 +1,6 @@
 /**
- * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when we
- * are root, and a socket that other users cannot reach.
+ * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when
+ * we are root, and a socket that other users cannot reach.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'

@@ -4,7 +4,8 @@
  *   <data directory>/postgres            the cluster, owned by the user PostgreSQL runs as
  *   <data directory>/database.password   of the role we connect as, readable by us alone
  *   <data directory>/owner.json          the live process that started it (embedded/owner.ts)
- *   <tmp>/assay-<hash>                   the socket, in a directory closed to other users; a socket's path has to be short
+ *   <tmp>/assay-<hash>                   the socket, in a directory closed to other users; a socket's path has to be
+ *                                        short
  *
  * Either may be killed: Node (PostgreSQL keeps running; the next start stops and restarts it) or PostgreSQL (the owner
  * starts it again). Neither loses a committed row.

@@ -1,6 +1,6 @@
 /**
- * One live process owns a data directory: it starts PostgreSQL there, restarts it and stops it. `owner.json` names it by
- * process id and birth, so that a recycled id is not mistaken for it. Others may look it up and join.
+ * One live process owns a data directory: it starts PostgreSQL there, restarts it and stops it. `owner.json` names it
+ * by process id and birth, so that a recycled id is not mistaken for it. Others may look it up and join.
  *
  * PostgreSQL's own lock (postmaster.pid) cannot do this: it lives on when Node is killed, and it is gone for a moment
  * whenever PostgreSQL is restarted. Neither works across machines or containers: a data directory belongs to one of

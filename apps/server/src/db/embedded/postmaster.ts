@@ -176,9 +176,9 @@ const stopSteps = [
 ] as const satisfies [NodeJS.Signals, number][]
 
 /**
- * Ends a PostgreSQL that outlived its owner (Node was killed, PostgreSQL was not), and removes the locks of one that was
- * killed: they name a process id, which may be another program's by now, and PostgreSQL would refuse to start beside it.
- * Its last guard stays: the shared memory that any left-over backend is still attached to.
+ * Ends a PostgreSQL that outlived its owner (Node was killed, PostgreSQL was not), and removes the locks of one that
+ * was killed: they name a process id, which may be another program's by now, and PostgreSQL would refuse to start
+ * beside it. Its last guard stays: the shared memory that any left-over backend is still attached to.
  */
 export async function stopOrphan(cluster: Cluster): Promise<void> {
   const pid = (await readPidFile(cluster.directory))?.pid

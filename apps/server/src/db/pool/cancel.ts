@@ -4,8 +4,8 @@
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
  *
  * The request travels on a connection of its own, which has TLS if the other one has it: a reader of the network who
- * learned the secret key could end statements until that connection closes. node-postgres itself cannot do that (8.23.1):
- * with TLS it sends no cancel request at all.
+ * learned the secret key could end statements until that connection closes. node-postgres itself cannot do that
+ * (8.23.1): with TLS it sends no cancel request at all.
  */
 import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * PgBouncer in transaction mode, the setting of DATABASE_POOLER=transaction: two statements of one client may run on two
- * server connections. Debian 12 has 1.18, the oldest we know in use; it loses named statements.
+ * PgBouncer in transaction mode, the setting of DATABASE_POOLER=transaction: two statements of one client may run on
+ * two server connections. Debian 12 has 1.18, the oldest we know in use; it loses named statements.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

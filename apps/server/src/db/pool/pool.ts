@@ -177,7 +177,9 @@ function isUnfit(error: unknown): boolean {
   return isDatabaseAway(error) || isStalePlan(error)
 }
 
-/** A migration changed the columns of a statement that this connection had prepared. Only a new connection forgets it. */
+/**
+ * A migration changed the columns of a statement that this connection had prepared. Only a new connection forgets it.
+ */
 function isStalePlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && error instanceof pg.DatabaseError && error.routine === 'RevalidateCachedQuery'
 }

@@ -1,9 +1,10 @@
 /**
  * One run of a statement with parameters, for node-postgres's client (a "submittable", as pg-cursor is one).
  *
- * The library's own Query has the server describe the columns at every run, makes a new parser for each of them, and sets
- * a second timer beside ours. Here a connection learns the columns of a named statement once: PostgreSQL itself refuses to
- * run it after they changed (0A000, see pool.ts). That took a tenth off the processor time of a page of transactions.
+ * The library's own Query has the server describe the columns at every run, makes a new parser for each of them, and
+ * sets a second timer beside ours. Here a connection learns the columns of a named statement once: PostgreSQL itself
+ * refuses to run it after they changed (0A000, see pool.ts). That took a tenth off the processor time of a page of
+ * transactions.
  *
  * The client calls the handlers below (lib/client.js of pg 8.23.1); it keeps which names a connection has prepared in
  * `connection.parsedStatements`, by our `name` and `text`.

@@ -2,8 +2,8 @@
  * Finds the primary among several hosts, and follows it when another host takes over.
  *
  * node-postgres connects to one host, so a client of ours asks all of them which one takes writes before its first
- * connection and after every lost one. Between two losses the answer is remembered. Every new connection is asked again,
- * because a primary that failed may come back as a standby, whose data is old.
+ * connection and after every lost one. Between two losses the answer is remembered. Every new connection is asked
+ * again, because a primary that failed may come back as a standby, whose data is old.
  *
  * `transaction_read_only` is what libpq looks at for target_session_attrs=read-write: it is on while a server is in
  * recovery, and also where default_transaction_read_only fences a former primary off.

@@ -1,6 +1,6 @@
 /**
- * A start waits for its database, and begins again from its first step when the database dies at a later one. Every step
- * of a start may therefore be done twice.
+ * A start waits for its database, and begins again from its first step when the database dies at a later one. Every
+ * step of a start may therefore be done twice.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDatabaseAway } from '../away.ts'

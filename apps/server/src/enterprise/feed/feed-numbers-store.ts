@@ -1,6 +1,6 @@
 /**
- * The SQL that numbers the tenant's feed. For each user of a fold it compares what the feed has announced (`feed_users`)
- * with what is there now, and writes rows of `tenant_changes`:
+ * The SQL that numbers the tenant's feed. For each user of a fold it compares what the feed has announced
+ * (`feed_users`) with what is there now, and writes rows of `tenant_changes`:
  *
  * - a live grant covers the user's transactions, and the user's newest change number is past the announced one: the
  *   changes in between are announced. A user who was not covered before starts from 0.
@@ -8,8 +8,8 @@
  *   are deleted, because the removal replaces everything they announced.
  *
  * The newest committed number is a consistent bound. A commit takes its numbers by updating the user's row of
- * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all smaller
- * ones of that user are committed, and their rows are visible to every later reader of the announced range.
+ * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all
+ * smaller ones of that user are committed, and their rows are visible to every later reader of the announced range.
  */
 import type { Sql } from '../../db/index.ts'
 import { isLive } from '../grants.ts'

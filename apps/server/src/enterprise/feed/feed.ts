@@ -1,12 +1,12 @@
 /**
- * Reading a tenant's feed. Without a cursor it begins with a snapshot: every covered user's own feed from its start up to
- * the newest number, user by user in the order of their keys. Then come the rows of `tenant_changes` after the number
- * that was the newest when the snapshot began. A row announces a range of one user's changes, and the changes
+ * Reading a tenant's feed. Without a cursor it begins with a snapshot: every covered user's own feed from its start up
+ * to the newest number, user by user in the order of their keys. Then come the rows of `tenant_changes` after the
+ * number that was the newest when the snapshot began. A row announces a range of one user's changes, and the changes
  * themselves are read from the user's own rows, in their present state.
  *
- * A client that applies the pages in order ends with exactly the list. A change that commits while the snapshot is being
- * read is numbered after the snapshot's number, so it is in a row that comes later, whether or not the snapshot has
- * shown it already. Showing it twice is harmless, because every item carries the present state.
+ * A client that applies the pages in order ends with exactly the list. A change that commits while the snapshot is
+ * being read is numbered after the snapshot's number, so it is in a row that comes later, whether or not the snapshot
+ * has shown it already. Showing it twice is harmless, because every item carries the present state.
  *
  * The grants decide again at every request. A range whose user is not covered at this moment is never skipped: if the
  * user consented again before the end was numbered, the feed would announce nothing, and the skipped range would be

@@ -12,7 +12,8 @@ const keptColumns = 'user_key, measure, subject, label, amount, quantity, recoun
  *
  * User by user (PostgreSQL never turns a sum in a lateral into a join). It can only guess how many users there are, and
  * with a low guess it would read all holdings of the tenant for each of them. Each part finds the live grants again,
- * because a distributed database does that on the node of each user, and what was found once would have to be sent to all.
+ * because a distributed database does that on the node of each user, and what was found once would have to be sent to
+ * all.
  */
 export function counted(users: 'of $3' | 'all'): string {
   const live = `(select g.user_key, min(g.expires_at) as recount_at, bool_or('providers:read' = any(g.scopes)) as accounts,
@@ -99,8 +100,8 @@ export interface Difference {
 const ids = `(select tenant_id from tenant_keys where tenant_key = $1::integer) as tenant_id`
 
 /**
- * Where the kept counts differ from the tables. Users with notices that are not folded yet are left out: their counts are
- * late, not wrong.
+ * Where the kept counts differ from the tables. Users with notices that are not folded yet are left out: their counts
+ * are late, not wrong.
  */
 export async function listUserDifferences(
   sql: Sql,

@@ -1,7 +1,7 @@
 /**
- * The sums over a tenant's users that are shown. `keptSums` reads what fold.ts keeps, so that the cost grows with providers
- * and assets and not with users; `recount` sums the tables themselves. PostgreSQL computes the values from the prices of
- * the moment with its numeric type, which is exact, and returns decimal text.
+ * The sums over a tenant's users that are shown. `keptSums` reads what fold.ts keeps, so that the cost grows with
+ * providers and assets and not with users; `recount` sums the tables themselves. PostgreSQL computes the values from
+ * the prices of the moment with its numeric type, which is exact, and returns decimal text.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../../db/index.ts'

@@ -1,8 +1,8 @@
 /**
- * A page of all of a tenant's transactions, without filters, in one round trip: the statement checks the token and returns
- * the caller, what is wrong with the connections of the users on the page, and the page as one text. An invalid token
- * gives no row; a token without the scope gives the caller and an empty page, which http answers with a 403. Pages with
- * filters are in transactions-store.ts.
+ * A page of all of a tenant's transactions, without filters, in one round trip: the statement checks the token and
+ * returns the caller, what is wrong with the connections of the users on the page, and the page as one text. An invalid
+ * token gives no row; a token without the scope gives the caller and an empty page, which http answers with a 403.
+ * Pages with filters are in transactions-store.ts.
  *
  * With 10,000 users and 500,000 transactions it costs PostgreSQL 1.08 times what the bare prototype's statement costs
  * (1,119 and 1,038 µs, November 2026), although it also checks clients and issues. That rests on two things:
@@ -59,8 +59,8 @@ const item = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || '","user_id":"'
 /**
  * Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the place.
  *
- * The page and its issues are tables of their own and not laterals of the caller: a distributed database finds the caller
- * on one node, asks every node for its part of the page, and puts the answer together on the first.
+ * The page and its issues are tables of their own and not laterals of the caller: a distributed database finds the
+ * caller on one node, asks every node for its part of the page, and puts the answer together on the first.
  */
 function toText(hasPlace: boolean): string {
   const place = hasPlace ? 'and (t.occurred_at, t.id) < ($5::timestamptz, $6::uuid)' : ''

@@ -1,24 +1,24 @@
 /**
- * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its place is part of every range,
- * never an OFFSET. One of these leads to the rows, and all other filters become conditions on them:
+ * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its place is part of every
+ * range, never an OFFSET. One of these leads to the rows, and all other filters become conditions on them:
  *
  * - `walk`: the page index of the tenant, or of a user, from the place on, until the page is full.
  * - `near`: the same over the next 100 rows only. Enough for filters that hit often.
- * - `kind`: the kinds there are (provider or connection, category, type), found by stepping over their index from one to
- *   the next, and the newest rows of each kind that is wanted. The kinds of a tenant are found before.
+ * - `kind`: the kinds there are (provider or connection, category, type), found by stepping over their index from one
+ *   to the next, and the newest rows of each kind that is wanted. The kinds of a tenant are found before.
  * - `asset`: for each user and asset the newest rows, by the postings. Pending transactions have none and are few, so
  *   their texts are looked into.
  * - `update`: for each user, everything that changed since then, sorted.
  *
- * The last two are led by users and not by the tenant, because an index of a tenant's postings would cost every write for
- * the sake of a rare question. A probe for each user takes some microseconds.
+ * The last two are led by users and not by the tenant, because an index of a tenant's postings would cost every write
+ * for the sake of a rare question. A probe for each user takes some microseconds.
  *
  * An ORDER BY stands wherever an index must lead: for a bare LIMIT PostgreSQL may choose to scan the table. An OFFSET 0
  * stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole table.
  *
- * A distributed database runs the statement for a tenant on each shard and merges what it found. It can do that as long as
- * every part joins by the user's key, and a lateral with a LIMIT refers to tables of users only. So kinds and assets of a
- * tenant's page are parts of the text, one after the other, and not rows that a lateral refers to.
+ * A distributed database runs the statement for a tenant on each shard and merges what it found. It can do that as long
+ * as every part joins by the user's key, and a lateral with a LIMIT refers to tables of users only. So kinds and assets
+ * of a tenant's page are parts of the text, one after the other, and not rows that a lateral refers to.
  */
 import { firstSeqAt, type Filter, type Lead, type TransactionFilters } from '../../portfolio/index.ts'
 import { coveredRowByRow, isLive } from '../grants.ts'

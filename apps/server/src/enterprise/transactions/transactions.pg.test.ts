@@ -46,7 +46,9 @@ describe('a tenant’s transactions', async () => {
   const rows: Row[] = []
   for (let n = 0; n < 4; n += 1) rows.push(...(await addUser(n)))
 
-  /** The last user has no grant. Each has a connection that is shown early, one shown late, and one that is not shown. */
+  /**
+   * The last user has no grant. Each has a connection that is shown early, one shown late, and one that is not shown.
+   */
   async function addUser(n: number): Promise<Row[]> {
     const owner = await insertUser(db, tenant, `usr_${n}`)
     if (n < 3) await putGrant(db, owner, { clientId: 'cli_a', scopes: ['transactions:read'] })

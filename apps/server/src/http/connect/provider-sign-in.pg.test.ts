@@ -1,4 +1,7 @@
-/** Signing in at a provider with OAuth2 (contract §4), against the sandbox's Coinbase: in a session, and by an application. */
+/**
+ * Signing in at a provider with OAuth2 (contract §4), against the sandbox's Coinbase: in a session, and by an
+ * application.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'

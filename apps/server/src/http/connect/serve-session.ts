@@ -30,7 +30,9 @@ export type ServeSession<Session> = <E extends Endpoint>(
   endpoint: E,
   handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | Readable>,
   options?: {
-    /** The handler waits for a worker or for news, and holds no connection to the database meanwhile. It takes no turn. */
+    /**
+     * The handler waits for a worker or for news, and holds no connection to the database meanwhile. It takes no turn.
+     */
     waits?: boolean
   },
 ) => void

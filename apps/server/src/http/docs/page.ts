@@ -1,7 +1,7 @@
 /**
- * The pages under /docs: the OpenAPI documents as plain HTML, made once at first use. Nothing comes from elsewhere, so the
- * page's policy can forbid it; every value is escaped, also our own. One script finds calls and, in sandbox mode, sends
- * them.
+ * The pages under /docs: the OpenAPI documents as plain HTML, made once at first use. Nothing comes from elsewhere, so
+ * the page's policy can forbid it; every value is escaped, also our own. One script finds calls and, in sandbox mode,
+ * sends them.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * What every page of a tenant does beside its data: the reading is recorded for the users on it, whose own page shows who
- * read what; and `errors` has one item for each connection that is not up to date, of those users who let the tenant see
- * their connections.
+ * What every page of a tenant does beside its data: the reading is recorded for the users on it, whose own page shows
+ * who read what; and `errors` has one item for each connection that is not up to date, of those users who let the
+ * tenant see their connections.
  */
 import type { Endpoint } from '@assay/contract'
 import type { ErrorItem } from '@assay/core'

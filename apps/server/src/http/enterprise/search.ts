@@ -1,7 +1,7 @@
 /**
- * /enterprise/v2/users/search. Names may be many and private, so they travel in a body; limit and cursor may travel there
- * too, or in the query. The rules are those of every list (http/paging/pages.ts). POST starts a search, and its `next` can be
- * followed as it is, by POST or by GET.
+ * /enterprise/v2/users/search. Names may be many and private, so they travel in a body; limit and cursor may travel
+ * there too, or in the query. The rules are those of every list (http/paging/pages.ts). POST starts a search, and its
+ * `next` can be followed as it is, by POST or by GET.
  */
 import { continueUserSearch, pagesV2, searchUsers, type BodyOf, type QueryOf } from '@assay/contract'
 import { invalidParameter } from '@assay/core'

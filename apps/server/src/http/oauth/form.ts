@@ -1,6 +1,6 @@
 /**
- * Bodies of the OAuth endpoints: application/x-www-form-urlencoded in UTF-8 (RFC 6749 §4.1.3 and appendix B), and nothing
- * else. URLSearchParams is the decoder, because it keeps repeated names apart and never throws.
+ * Bodies of the OAuth endpoints: application/x-www-form-urlencoded in UTF-8 (RFC 6749 §4.1.3 and appendix B), and
+ * nothing else. URLSearchParams is the decoder, because it keeps repeated names apart and never throws.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError, parseParameters, type OauthRequest } from '../../oauth/index.ts'

@@ -8,8 +8,8 @@
  * - `limit` is not a filter and may change. Beside a bare cursor it falls back to the default; a whole `next` value has
  *   its own, which a `limit` beside it overrides.
  *
- * A page is opened before the caller is known (request/serve.ts) and claimed afterwards: only then can another caller's cursor
- * be refused, and the next one be written.
+ * A page is opened before the caller is known (request/serve.ts) and claimed afterwards: only then can another caller's
+ * cursor be refused, and the next one be written.
  */
 import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
 import { Refusal } from '@assay/core'
@@ -41,13 +41,15 @@ export interface PagedEndpoint {
   endpoint: Endpoint
   paging: Paging
   filters: z.ZodObject
-  /** The filters come in a body. They may be private, or more than a URI has room for: `next` has them in its cursor. */
+  /**
+   * The filters come in a body. They may be private, or more than a URI has room for: `next` has them in its cursor.
+   */
   filtersInBody?: true
 }
 
 /**
- * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that stays
- * below the 8 KiB for which common proxies have room, even when it is sent whole and so encoded once more.
+ * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that
+ * stays below the 8 KiB for which common proxies have room, even when it is sent whole and so encoded once more.
  */
 const filtersLengthMax = 4_000
 /** The cursor, which holds them, must still fit into a body beside them. */

@@ -1,4 +1,6 @@
-/** Limits on the wire: RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10), 429 and Retry-After. */
+/**
+ * Limits on the wire: RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10), 429 and Retry-After.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createLimits } from '../../limits/index.ts'

@@ -1,7 +1,8 @@
 /**
  * Request bodies: JSON in UTF-8, read strictly. Fastify's parser would let broken UTF-8 through as replacement
- * characters, and any parser lets NULs and half surrogates through, which PostgreSQL cannot store. A member that is there
- * twice would be taken from its last place here and from its first elsewhere (RFC 8259 §4), so it is refused by name.
+ * characters, and any parser lets NULs and half surrogates through, which PostgreSQL cannot store. A member that is
+ * there twice would be taken from its last place here and from its first elsewhere (RFC 8259 §4), so it is refused by
+ * name.
  */
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -11,7 +11,9 @@ export function toTaggedBody(text: string): TaggedBody {
   return { bytes: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
 }
 
-/** For answers that may be compressed: plain or not they have one tag and say the same, so the tag is weak (§8.8.3.3). */
+/**
+ * For answers that may be compressed: plain or not they have one tag and say the same, so the tag is weak (§8.8.3.3).
+ */
 export function weaken({ bytes, etag }: TaggedBody): TaggedBody {
   return { bytes, etag: `W/${etag}` }
 }

@@ -82,7 +82,9 @@ export function toProblem(refusal: Refusal, asked: Asked): Problem {
   }
 }
 
-/** Applications read the items of a 400. One that is about no parameter, such as a body that is not JSON, has one, too. */
+/**
+ * Applications read the items of a 400. One that is about no parameter, such as a body that is not JSON, has one, too.
+ */
 function itemsOf({ code, items, message }: Refusal): readonly ErrorItem[] {
   return code === 'invalid_request' && items.length === 0 ? [{ cause: 'bad_request', message }] : items
 }

@@ -7,8 +7,8 @@
  * A caller without a valid token learns nothing and costs no parsing. Errors go to `problem.ts`.
  *
  * `serve` checks the token with a statement of its own, then calls the handler. `serve.reading` leaves the check to the
- * statement that reads, so that the whole request takes one round trip. A caller sees the same order: if something is refused
- * before that statement (a parameter, a limit), the token is checked alone first.
+ * statement that reads, so that the whole request takes one round trip. A caller sees the same order: if something is
+ * refused before that statement (a parameter, a limit), the token is checked alone first.
  */
 import { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'

@@ -82,7 +82,9 @@ function readConnectionId({ connection_id: id }: { connection_id: string }): str
   return id
 }
 
-/** One offset for providers, reading, cool-downs and expiry alike; jobs that fall due in the skipped time are due now. */
+/**
+ * One offset for providers, reading, cool-downs and expiry alike; jobs that fall due in the skipped time are due now.
+ */
 async function moveClock(
   deps: SandboxRoutesDeps,
   body: z.infer<typeof clockBody>,

@@ -1,7 +1,7 @@
 /**
  * A JSON number with every digit. `JSON.stringify` writes what `JSON.rawJSON` wraps as it is, so no binary float stands
- * between the provider's digits and ours (https://github.com/tc39/proposal-json-parse-with-source; V8 has it, TypeScript's
- * library does not know it yet).
+ * between the provider's digits and ours (https://github.com/tc39/proposal-json-parse-with-source; V8 has it,
+ * TypeScript's library does not know it yet).
  */
 import type { Decimal } from '@assay/core'
 

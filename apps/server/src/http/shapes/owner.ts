@@ -1,4 +1,7 @@
-/** Platform endpoints speak for one user. A tenant's own token (enterprise) has no user, and its scopes are refused earlier. */
+/**
+ * Platform endpoints speak for one user. A tenant's own token (enterprise) has no user, and its scopes are refused
+ * earlier.
+ */
 import { Refusal } from '@assay/core'
 import type { Application } from '../../connect/index.ts'
 import type { Allowance } from '../../oauth/index.ts'

@@ -22,7 +22,10 @@ export function checkNamedProvider(parameter: string, body: unknown): void {
   if (typeof named === 'string' && named !== '') checkProviders(parameter, [named])
 }
 
-/** The members of `connection`, in the names that code uses. Whether they fit the provider is checked where they are added. */
+/**
+ * The members of `connection`, in the names that code uses. Whether they fit the provider is checked where they are
+ * added.
+ */
 export function toCredentials(
   parameter: string,
   providerId: string,

@@ -1,6 +1,6 @@
 /**
- * The routes that say how a process is doing: /healthz, /readyz and /metrics. The API serves them beside its own routes. A
- * worker serves nothing else, so it has a small server of its own for them.
+ * The routes that say how a process is doing: /healthz, /readyz and /metrics. The API serves them beside its own
+ * routes. A worker serves nothing else, so it has a small server of its own for them.
  *
  * Metrics show how busy an installation is and which providers its users have, so they need a token.
  */
@@ -77,8 +77,8 @@ function isSame(given: string, expected: string): boolean {
 }
 
 /**
- * Why this process cannot serve; undefined when it can. A database that is ahead of this code is fine: while a new version
- * is rolled out, the processes of the old one must continue to serve.
+ * Why this process cannot serve; undefined when it can. A database that is ahead of this code is fine: while a new
+ * version is rolled out, the processes of the old one must continue to serve.
  */
 export async function findUnready(database: Database): Promise<string | undefined> {
   try {

@@ -1,9 +1,9 @@
 /**
- * Icons of providers and assets. They need no token and hold nothing of a user, so that a browser, a proxy and a page of
- * any origin may keep them.
+ * Icons of providers and assets. They need no token and hold nothing of a user, so that a browser, a proxy and a page
+ * of any origin may keep them.
  *
- * Drawings come from a free icon set (tools/generators/build-icons.ts). What it lacks has a monogram of one or two letters, drawn
- * here. Both fill a square, so that a page can round the corners of all of them alike.
+ * Drawings come from a free icon set (tools/generators/build-icons.ts). What it lacks has a monogram of one or two
+ * letters, drawn here. Both fill a square, so that a page can round the corners of all of them alike.
  */
 import { findProvider } from '@assay/connectors/catalog'
 import { getAsset, Refusal } from '@assay/core'
@@ -60,8 +60,8 @@ function findSymbol(assetId: string): string {
 }
 
 /**
- * The first two letters or digits. Symbols of tokens are chosen by strangers, so anything may be among them. A token on a
- * chain that is not known by its contract has the digits of its address.
+ * The first two letters or digits. Symbols of tokens are chosen by strangers, so anything may be among them. A token on
+ * a chain that is not known by its contract has the digits of its address.
  */
 function toLetters(symbol: string): string {
   const name = symbol.replace(/^\d+:(?:0x)?/, '')

@@ -1,7 +1,7 @@
 /**
- * Transactions as a table (RFC 4180): one row each, amounts and assets in columns of their own, so that a spreadsheet can
- * calculate with them. Where several assets came or left, both cells list them in the same order: `0.5; 3`, `BTC; ETH`.
- * Programs take ndjson, which loses nothing.
+ * Transactions as a table (RFC 4180): one row each, amounts and assets in columns of their own, so that a spreadsheet
+ * can calculate with them. Where several assets came or left, both cells list them in the same order: `0.5; 3`, `BTC;
+ * ETH`. Programs take ndjson, which loses nothing.
  */
 import type { ResponseOf, exportTransactions } from '@assay/contract'
 import { parseDecimal, sum, type Decimal } from '@assay/core'

@@ -2,14 +2,14 @@
 import { refuse, wrongParameter } from '../request/invalid.ts'
 
 /**
- * How far a client's clock may run ahead of ours. A client that asks for the present sends its own time, and even on one
- * machine that is some milliseconds later than the time of the database.
+ * How far a client's clock may run ahead of ours. A client that asks for the present sends its own time, and even on
+ * one machine that is some milliseconds later than the time of the database.
  */
 const clockAheadMsMax = 10_000
 
 /**
- * The moment to answer for: the present, where the client's clock runs ahead. Refuses a moment that has not come, or that
- * lies before everything that is kept.
+ * The moment to answer for: the present, where the client's clock runs ahead. Refuses a moment that has not come, or
+ * that lies before everything that is kept.
  */
 export function toMoment(
   parameter: string,

@@ -28,8 +28,8 @@ export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps 
 }
 
 /**
- * How many groups one transaction writes: many enough that commits do not dominate, and few enough that the batch that is
- * written and the one that is drafted die young. With a thousand, collecting garbage took a seventh of deriving.
+ * How many groups one transaction writes: many enough that commits do not dominate, and few enough that the batch that
+ * is written and the one that is drafted die young. With a thousand, collecting garbage took a seventh of deriving.
  */
 export const groupsPerBatch = 300
 /** What the records of one batch may take in memory. Three hundred trades with their records take half a megabyte. */
@@ -85,8 +85,8 @@ interface Drafted {
 }
 
 /**
- * Drafts one batch after another. Records of a wallet may be large, and a stranger decides how many of them share a group:
- * then a batch has fewer groups, down to a single one, and those after it may have more again.
+ * Drafts one batch after another. Records of a wallet may be large, and a stranger decides how many of them share a
+ * group: then a batch has fewer groups, down to a single one, and those after it may have more again.
  */
 function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, sinceMs }: Due) {
   let limit = groupsPerBatch

@@ -180,8 +180,8 @@ function toTimestamp(ms: number): string {
 }
 
 /**
- * A transaction has two names: `txn_` and 32 hexadecimal digits on the wire, a uuid of those digits in the database, which
- * takes 16 bytes there. Code of this room uses the stored form, as PostgreSQL writes it.
+ * A transaction has two names: `txn_` and 32 hexadecimal digits on the wire, a uuid of those digits in the database,
+ * which takes 16 bytes there. Code of this room uses the stored form, as PostgreSQL writes it.
  */
 const prefix = 'txn_'
 

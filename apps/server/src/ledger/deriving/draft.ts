@@ -1,6 +1,6 @@
 /**
- * The first stages of deriving: grouped records are drafted by the connector's rules, and the drafts are priced. Both run
- * outside a database transaction, because prices may have to be fetched. Deriving and replay share them.
+ * The first stages of deriving: grouped records are drafted by the connector's rules, and the drafts are priced. Both
+ * run outside a database transaction, because prices may have to be fetched. Deriving and replay share them.
  */
 import {
   toSafeText,

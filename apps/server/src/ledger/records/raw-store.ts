@@ -52,7 +52,9 @@ function valuesOf(
   ]
 }
 
-/** Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due. */
+/**
+ * Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due.
+ */
 const keepRecords = (change: string): string => `with kept as (
     insert into raw_records as r (user_key, connection_key, stream, partition, fetched_at, source_key, group_key,
       occurred_at, body, pending, unreadable)
@@ -77,9 +79,9 @@ const allColumns = `group_key = case when excluded.unreadable is null then exclu
   unreadable = excluded.unreadable`
 
 /**
- * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to another
- * group (it could not be read before, or the provider corrected its reference) also makes the group due that it leaves. A
- * record that was missing or retired is there again. Returns how many records are new.
+ * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to
+ * another group (it could not be read before, or the provider corrected its reference) also makes the group due that it
+ * leaves. A record that was missing or retired is there again. Returns how many records are new.
  *
  * Known records are found by the conflict and never by a query of their own: a query that was planned while the table
  * was small, or was never analysed, read all records of the connection for every page.
@@ -226,8 +228,8 @@ const recordBytes = 500
 
 /**
  * The records of these groups, without retired ones, in no particular order. A stranger decides how large a record of a
- * wallet is, and how many of them a group has: with `bytesMax` the result is undefined when they take more memory. Their
- * sizes are known without reading them, so that those beyond the limit stay where they are.
+ * wallet is, and how many of them a group has: with `bytesMax` the result is undefined when they take more memory.
+ * Their sizes are known without reading them, so that those beyond the limit stay where they are.
  */
 export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<GroupedRecord[]>
 export async function listRaw(
@@ -280,8 +282,8 @@ export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: r
 }
 
 /**
- * About when the connection's history begins. It looks only into two indexes, so it does not see older records of groups
- * that are due.
+ * About when the connection's history begins. It looks only into two indexes, so it does not see older records of
+ * groups that are due.
  */
 export async function findEarliest(sql: Sql, ref: ConnectionRef): Promise<string | null> {
   const row = await sql.row<{ earliest: string | null }>(

@@ -102,8 +102,8 @@ export interface ComparedPage extends ListKey {
 }
 
 /**
- * Whether any of these records is new or changed, or a stored one is missing. Most runs read again what they know (overlap
- * of windows), and ask this instead of opening a transaction.
+ * Whether any of these records is new or changed, or a stored one is missing. Most runs read again what they know
+ * (overlap of windows), and ask this instead of opening a transaction.
  */
 export async function hasNews(sql: Sql, ref: ConnectionRef, pages: readonly ComparedPage[]): Promise<boolean> {
   const given = pages.flatMap(({ stream, partition, records }) =>

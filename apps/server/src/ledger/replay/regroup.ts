@@ -1,6 +1,6 @@
 /**
- * Groups every record of a connection again, by the link keys that the connector names today. A replay does this first, so
- * it can show what another grouping would change before it makes the change.
+ * Groups every record of a connection again, by the link keys that the connector names today. A replay does this first,
+ * so it can show what another grouping would change before it makes the change.
  */
 import type { Connector, RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'

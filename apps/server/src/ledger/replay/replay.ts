@@ -1,6 +1,6 @@
 /**
- * Groups and derives everything again from the stored records, without asking a provider: after a rule was improved, or to
- * see what an improvement would change. It works batch by batch, so memory grows only with the records that another
+ * Groups and derives everything again from the stored records, without asking a provider: after a rule was improved, or
+ * to see what an improvement would change. It works batch by batch, so memory grows only with the records that another
  * grouping moves, and it takes the locks that deriving takes, so workers can continue at the same time.
  *
  * Only stored prices are used. A dry run does not judge transfers again; an applied replay does so at the end of each
@@ -161,8 +161,8 @@ async function* listFound(db: Database, which: Which): AsyncGenerator<ReplayedCo
 }
 
 /**
- * Groups that exchange records are in one batch: in two batches, a transaction that only moves from one group to another
- * would look removed by the first and added by the second.
+ * Groups that exchange records are in one batch: in two batches, a transaction that only moves from one group to
+ * another would look removed by the first and added by the second.
  */
 async function* listBatches(
   deps: ReplayDeps,

@@ -1,8 +1,8 @@
 /**
  * All SQL over the legs of own transfers and their matches. A transaction that writes here holds the user.
  *
- * Legs of provisional connections are kept and stay due, but they are not matched before they are settled: a match would
- * tell another person's session about the user's accounts, or the user about a stranger's.
+ * Legs of provisional connections are kept and stay due, but they are not matched before they are settled: a match
+ * would tell another person's session about the user's accounts, or the user about a stranger's.
  */
 import { arrivalMaxMs, clockToleranceMs, type TransferLeg, type TransferMatch } from '@assay/core'
 import type { Sql } from '../../db/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Own transfers. The rule in core (its transfers.ts) decides which legs belong together; this file applies it again whenever
- * something near them changes, and writes the result into the documents of both sides.
+ * Own transfers. The rule in core (its transfers.ts) decides which legs belong together; this file applies it again
+ * whenever something near them changes, and writes the result into the documents of both sides.
  *
  * Everything happens with the user held: of two connections that are derived at once, the later one sees what the
  * earlier one has written.
@@ -68,8 +68,8 @@ function toKey({ outgoingId, incomingId, confidence }: TransferMatch): string {
 }
 
 /**
- * The legs whose match a change at the due legs can affect, and every leg that is needed to decide those matches, which is
- * as far again. The walk rarely finds a new leg after the second step.
+ * The legs whose match a change at the due legs can affect, and every leg that is needed to decide those matches, which
+ * is as far again. The walk rarely finds a new leg after the second step.
  */
 async function gather(
   tx: Sql,
@@ -129,8 +129,8 @@ export async function keepLegs(
 }
 
 /**
- * These transactions are gone, or are no longer transfers. Their counterparts lose the reference at once, because an id that
- * is not found must never be served. The next judging looks for better counterparts.
+ * These transactions are gone, or are no longer transfers. Their counterparts lose the reference at once, because an id
+ * that is not found must never be served. The next judging looks for better counterparts.
  */
 export async function dropLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
   const legs = ids.length === 0 ? [] : await store.listLegIds(tx, owner, ids)

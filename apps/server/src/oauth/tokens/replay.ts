@@ -1,4 +1,6 @@
-/** A spent code or refresh token came back (RFC 9700 §4.14.2): its family ends, and the audit log names whose it was. */
+/**
+ * A spent code or refresh token came back (RFC 9700 §4.14.2): its family ends, and the audit log names whose it was.
+ */
 import { recordAudit } from '../../audit.ts'
 import type { Database, Sql } from '../../db/index.ts'
 import type { ReplayedFamily } from './family-store.ts'

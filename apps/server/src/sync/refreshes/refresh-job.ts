@@ -1,7 +1,7 @@
 /**
- * The job of a refresh, which reads the balances or the history of one connection now, and what happens after each outcome.
- * A passing failure is retried a few times, because a person waits; then the refresh has failed. The regular run continues
- * by its own rules.
+ * The job of a refresh, which reads the balances or the history of one connection now, and what happens after each
+ * outcome. A passing failure is retried a few times, because a person waits; then the refresh has failed. The regular
+ * run continues by its own rules.
  */
 import type { Cause, SourceError } from '@assay/core'
 import type { OpenedConnection } from '../../connections/index.ts'

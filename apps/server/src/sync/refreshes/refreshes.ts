@@ -2,8 +2,8 @@
  * Reading again on request. Balances and histories are refreshed separately, each at most once in 60 seconds for a
  * connection; the first read of a new connection does not count.
  *
- * A refresh has its own job, in the lane of the regular run, and does not change that run's schedule: an application that
- * refreshes balances every minute must not keep the history from being read.
+ * A refresh has its own job, in the lane of the regular run, and does not change that run's schedule: an application
+ * that refreshes balances every minute must not keep the history from being read.
  */
 import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
@@ -38,7 +38,10 @@ interface RefreshDeps {
   metering: Pick<Metering, 'findCircuitOpen'>
 }
 
-/** Refuses with not_found for an id that is not the owner's, and with rate_limited when every connection is cooling down. */
+/**
+ * Refuses with not_found for an id that is not the owner's, and with rate_limited when every connection is cooling
+ * down.
+ */
 export async function requestRefresh(
   { db, metering }: RefreshDeps,
   owner: Owner,

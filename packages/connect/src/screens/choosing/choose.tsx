@@ -1,4 +1,6 @@
-/** Search has the focus; a name filters, arrows and Enter choose; an address or extended public key becomes a wallet. */
+/**
+ * Search has the focus; a name filters, arrows and Enter choose; an address or extended public key becomes a wallet.
+ */
 import { cleanPasted, findPrivateMaterial, recognizeWallet } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'

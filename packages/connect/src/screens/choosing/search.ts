@@ -52,7 +52,10 @@ function orderOf({ popularity_rank: rank }: Provider): number {
   return rank ?? Number.MAX_SAFE_INTEGER
 }
 
-/** Exactly another name (`cdc`), the beginning of the name, then of one of its words or of another name, then anywhere, then its website. */
+/**
+ * Exactly another name (`cdc`), the beginning of the name, then of one of its words or of another name, then anywhere,
+ * then its website.
+ */
 function rankOf({ name, provider_id, website, aliases }: Provider, words: string): number {
   const folded = fold(name)
   if (aliases.some((alias) => fold(alias) === words)) return 5

@@ -1,7 +1,7 @@
 /**
- * How to get what has to be pasted: three steps to a read-only key, or where a wallet app shows its address. If we know the
- * provider's page, the catalogue has its own words for menus, boxes and permissions; otherwise a general template is used. The
- * sentences around those words exist in every language.
+ * How to get what has to be pasted: three steps to a read-only key, or where a wallet app shows its address. If we know
+ * the provider's page, the catalogue has its own words for menus, boxes and permissions; otherwise a general template
+ * is used. The sentences around those words exist in every language.
  */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Provider } from '../../api/catalog.ts'

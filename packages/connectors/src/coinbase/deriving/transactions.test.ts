@@ -1,6 +1,6 @@
 /**
- * Rows are invented and shaped after public documents: docs.cdp.coinbase.com/coinbase-app/track-apis/transactions, and the
- * oddities after the tests of github.com/rotki/rotki (rotkehlchen/tests/exchanges/test_coinbase.py).
+ * Rows are invented and shaped after public documents: docs.cdp.coinbase.com/coinbase-app/track-apis/transactions, and
+ * the oddities after the tests of github.com/rotki/rotki (rotkehlchen/tests/exchanges/test_coinbase.py).
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * What one transaction moved into and out of a wallet: coins, tokens and pieces of collections, from the rows that the lists
- * have of it. Pure.
+ * What one transaction moved into and out of a wallet: coins, tokens and pieces of collections, from the rows that the
+ * lists have of it. Pure.
  */
 import type { Decimal } from '@assay/core'
 import {
@@ -93,8 +93,8 @@ function isTopLevel(row: Internal, transaction: Transaction | undefined): boolea
 }
 
 /**
- * WETH9 makes and burns tokens without a Transfer event, so that most indexes list no transfer: coins that go to its contract
- * become as many tokens, and coins that come from it were tokens (only their holder can withdraw them).
+ * WETH9 makes and burns tokens without a Transfer event, so that most indexes list no transfer: coins that go to its
+ * contract become as many tokens, and coins that come from it were tokens (only their holder can withdraw them).
  */
 function withWraps(chain: Chain, coins: readonly Move[], { tokens }: Rows): Move[] {
   const { address, logsTransfers } = chain.wrapped

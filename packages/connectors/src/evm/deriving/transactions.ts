@@ -104,8 +104,8 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
 }
 
 /**
- * The most legs of one transaction. A contract can write ten thousand collectibles to a wallet in one transaction. Its text
- * would have megabytes, and a page of a hundred such texts would end the process that serves it.
+ * The most legs of one transaction. A contract can write ten thousand collectibles to a wallet in one transaction. Its
+ * text would have megabytes, and a page of a hundred such texts would end the process that serves it.
  */
 const legsMax = 250
 

@@ -112,8 +112,8 @@ export function migrationKey(row: LedgerRow): string {
  * Which records belong together. Usually they share the reference, which a ledger row has in common with the other side
  * of the trade and with the funding lists. There are two exceptions, both seen in real histories:
  *
- * - The halves of a transfer between spot and staking have different references. They share asset and amount, and nearly
- *   the time, so all such transfers of one amount are one group and are paired inside it by time.
+ * - The halves of a transfer between spot and staking have different references. They share asset and amount, and
+ *   nearly the time, so all such transfers of one amount are one group and are paired inside it by time.
  * - The halves of a migration (MATIC to POL) have different references too, and share the amount alone.
  */
 export function linkKeys(record: StoredRecord): readonly [string, ...string[]] {

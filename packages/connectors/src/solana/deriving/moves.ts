@@ -1,8 +1,8 @@
 /**
  * What one transaction changed in a wallet, computed from the balances of each account before and after it. Pure.
  *
- * The SOL of a wallet is in its own account, in its token accounts (the deposit that each holds, and wrapped SOL) and in its
- * stake accounts. A deposit that is paid for an own account, or returned by it, therefore changes nothing.
+ * The SOL of a wallet is in its own account, in its token accounts (the deposit that each holds, and wrapped SOL) and
+ * in its stake accounts. A deposit that is paid for an own account, or returned by it, therefore changes nothing.
  */
 import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { Decimal } from '@assay/core'

@@ -2,11 +2,11 @@
  * The blocks of the simulated network. Every header is a real one: 80 bytes that name the block before, whose double
  * SHA-256 is the block's hash and lies below the (very easy) target that the header states.
  *
- * Blocks come by the sandbox's clock, one about every ten minutes since October 2024, at times that follow from the seed.
- * So the blocks of two sandboxes with one seed are the same, whatever wallets each of them holds. For the same reason the
- * Merkle roots are drawn from the seed: a wallet opened today has history in blocks of last year, and a root over its
- * transactions would change every hash since. Nothing that is served here lets a reader check a root, because that
- * takes the thousands of other transactions of a block.
+ * Blocks come by the sandbox's clock, one about every ten minutes since October 2024, at times that follow from the
+ * seed. So the blocks of two sandboxes with one seed are the same, whatever wallets each of them holds. For the same
+ * reason the Merkle roots are drawn from the seed: a wallet opened today has history in blocks of last year, and a root
+ * over its transactions would change every hash since. Nothing that is served here lets a reader check a root, because
+ * that takes the thousands of other transactions of a block.
  */
 import { createCipheriv, hash } from 'node:crypto'
 import { hash256, reversed, sha256 } from './transaction.ts'

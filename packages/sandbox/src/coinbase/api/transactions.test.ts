@@ -205,7 +205,8 @@ describe('a transaction', () => {
   it('of every documented type occurs, and one that is not documented', async () => {
     const types = new Set((await readEvery()).map(({ transaction }) => transaction.type))
     // https://docs.cdp.coinbase.com/coinbase-app/track-apis/transactions#transaction-types, without the two of futures,
-    // and those that readers of real accounts have met besides (github.com/rotki/rotki, rotkehlchen/exchanges/coinbase.py).
+    // and those that readers of real accounts have met besides (github.com/rotki/rotki,
+    // rotkehlchen/exchanges/coinbase.py).
     const documented = `advanced_trade_fill buy clawback derivatives_settlement earn_payout fiat_deposit fiat_withdrawal
       incentives_rewards_payout incentives_shared_clawback intx_deposit intx_withdrawal receive request
       retail_simple_dust sell send staking_transfer subscription_rebate subscription trade transfer tx

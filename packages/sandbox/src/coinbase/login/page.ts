@@ -1,6 +1,6 @@
 /**
- * The simulator's pages: sign in, allow, and what went wrong. Plain HTML that needs no script. The policy lets nothing in
- * but the one style sheet, known by its hash, and forbids framing. Every page says that this is not Coinbase.
+ * The simulator's pages: sign in, allow, and what went wrong. Plain HTML that needs no script. The policy lets nothing
+ * in but the one style sheet, known by its hash, and forbids framing. Every page says that this is not Coinbase.
  */
 import { createHash } from 'node:crypto'
 import type { WireAnswer } from '../../core/serving/listener.ts'

@@ -55,8 +55,8 @@ export async function listen(
       else send(response, { status: 500, body: '' })
     })
   })
-  // Node's server would close an idle connection after some seconds. A process that was busy for longer, with the caller
-  // in it, may send a request on that connection at the same moment, and the request fails with ECONNRESET.
+  // Node's server would close an idle connection after some seconds. A process that was busy for longer, with the
+  // caller in it, may send a request on that connection at the same moment, and the request fails with ECONNRESET.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -1,7 +1,7 @@
 /**
- * The two simulated networks: one shaped like Ethereum, one like Base (an OP stack chain). Well-known tokens are at their
- * real addresses, so that a reader recognises them; the impersonator has another address, as it would in the real world.
- * A block's number follows from its time, so a restarted sandbox has the same heights.
+ * The two simulated networks: one shaped like Ethereum, one like Base (an OP stack chain). Well-known tokens are at
+ * their real addresses, so that a reader recognises them; the impersonator has another address, as it would in the real
+ * world. A block's number follows from its time, so a restarted sandbox has the same heights.
  */
 import { placeOf, type Address } from './addresses.ts'
 

@@ -1,4 +1,6 @@
-/** Reads a block with transactions from the node into the index: its transactions, receipts, logs and, later, traces. */
+/**
+ * Reads a block with transactions from the node into the index: its transactions, receipts, logs and, later, traces.
+ */
 import type { Address } from './addresses.ts'
 import type { ChainIndex, DataFee, IndexedBlock, IndexedTransaction, InternalTransfer } from './chain-index.ts'
 import { toQuantity, type EvmNode } from './node.ts'
@@ -162,7 +164,10 @@ export async function readTrace(node: EvmNode, transaction: IndexedTransaction):
   return found
 }
 
-/** Whether code can call or create at all. What cannot needs no trace. Data after PUSH instructions does not count as code. */
+/**
+ * Whether code can call or create at all. What cannot needs no trace. Data after PUSH instructions does not count as
+ * code.
+ */
 export function canCallOut(code: string): boolean {
   const bytes = Buffer.from(code.slice(2), 'hex')
   const callers = new Set([0xf0, 0xf1, 0xf2, 0xf4, 0xf5, 0xff])

@@ -59,8 +59,8 @@ export function describeInternal(internal: InternalTransfer): object {
 }
 
 /**
- * https://docs.etherscan.io/api-reference/endpoint/tokentx, tokennfttx and token1155tx, with Blockscout's `logIndex`. An
- * ERC-721 has no value, an ERC-1155 no decimals; a batch is one row for each of its tokens.
+ * https://docs.etherscan.io/api-reference/endpoint/tokentx, tokennfttx and token1155tx, with Blockscout's `logIndex`.
+ * An ERC-721 has no value, an ERC-1155 no decimals; a batch is one row for each of its tokens.
  */
 export function describeTransfer(chain: Chain, transfer: TokenTransfer, token: TokenWords): object {
   const { transaction, standard } = transfer

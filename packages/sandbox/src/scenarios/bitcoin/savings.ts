@@ -1,10 +1,11 @@
 /**
- * Nora's own wallet: what she withdrew from Kraken to keep it herself, what a client paid her in bitcoin, and now and then
- * a purchase. It is the same wallet in every sandbox, so that Kraken's withdrawals can name its addresses and hashes.
+ * Nora's own wallet: what she withdrew from Kraken to keep it herself, what a client paid her in bitcoin, and now and
+ * then a purchase. It is the same wallet in every sandbox, so that Kraken's withdrawals can name its addresses and
+ * hashes.
  *
- * The first payment decides all later hashes, through the coin that it is paid from, and that coin depends on the height
- * of a block. Blocks come at the start of a slot of ten minutes and at most nine minutes late, so a payment in the last
- * minute of a slot has the same height for every seed.
+ * The first payment decides all later hashes, through the coin that it is paid from, and that coin depends on the
+ * height of a block. Blocks come at the start of a slot of ten minutes and at most nine minutes late, so a payment in
+ * the last minute of a slot has the same height for every seed.
  */
 import { every, type Story, type StoryEvent } from '../../bitcoin/story.ts'
 

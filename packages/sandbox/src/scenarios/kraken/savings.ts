@@ -1,6 +1,6 @@
 /**
- * The part of Nora's account that repeats: money in, a savings plan into bitcoin and ether at that day's price, and what
- * the staked coins earn. From March 2021 to October 2026.
+ * The part of Nora's account that repeats: money in, a savings plan into bitcoin and ether at that day's price, and
+ * what the staked coins earn. From March 2021 to October 2026.
  */
 import { buy, deposit, entries, every, leg, type StoryEvent } from '../../kraken/story.ts'
 
@@ -24,7 +24,9 @@ export function savings(): StoryEvent[] {
   ]
 }
 
-/** Old system: type `staking`, nothing taken. New system: `earn`/`reward`, and the exchange keeps its share as a fee. */
+/**
+ * Old system: type `staking`, nothing taken. New system: `earn`/`reward`, and the exchange keeps its share as a fee.
+ */
 function rewards(): StoryEvent[] {
   return [
     ...every({ days: 14 }, '2021-09-07', '2024-05-28', (date, index) =>

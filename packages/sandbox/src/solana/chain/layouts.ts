@@ -1,8 +1,8 @@
 /**
- * How accounts are laid out in bytes: what the simulator reads (token and stake accounts) and what it writes itself (mints,
- * a vote account, lookup tables), because these belong to the world before the first story.
- * https://github.com/solana-program/token, …/token-2022, …/stake, …/address-lookup-table; anza-xyz/agave's vote interface;
- * https://developers.metaplex.com/token-metadata (the account "Metadata").
+ * How accounts are laid out in bytes: what the simulator reads (token and stake accounts) and what it writes itself
+ * (mints, a vote account, lookup tables), because these belong to the world before the first story.
+ * https://github.com/solana-program/token, …/token-2022, …/stake, …/address-lookup-table; anza-xyz/agave's vote
+ * interface; https://developers.metaplex.com/token-metadata (the account "Metadata").
  */
 import type { Address, EncodedAccount } from '@solana/kit'
 import { bytesOf, toBase58 } from './addresses.ts'

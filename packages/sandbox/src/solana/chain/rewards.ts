@@ -1,6 +1,6 @@
 /**
- * What stake accounts earn: once an epoch, by the chain itself, without a transaction. The amount is added to the account
- * and to its delegation. https://solana.com/docs/rpc/http/getinflationreward
+ * What stake accounts earn: once an epoch, by the chain itself, without a transaction. The amount is added to the
+ * account and to its delegation. https://solana.com/docs/rpc/http/getinflationreward
  */
 import { lamports as toLamports, type Address } from '@solana/kit'
 import type { Chain } from './chain.ts'

@@ -1,6 +1,6 @@
 /**
- * The tokens of the simulated chain. Those with a name of their own in the real world have its mint address and decimals.
- * The others have addresses that belong to this sandbox.
+ * The tokens of the simulated chain. Those with a name of their own in the real world have its mint address and
+ * decimals. The others have addresses that belong to this sandbox.
  */
 import { createHash } from 'node:crypto'
 import type { Address } from '@solana/kit'
