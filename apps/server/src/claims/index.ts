@@ -97,10 +97,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
       checkAsset(request.assetId)
       return db.transaction(async (tx) => {
         if (!(await store.holdUser(tx, asker))) {
-          throw new Refusal(
-            'invalid_token',
-            'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
-          )
+          throw new Refusal('invalid_token', 'This user no longer exists.')
         }
         const subject = await store.holdSubject(tx, asker, asker.grantId, randomUUID())
         const { claim, assetId, amount } = request

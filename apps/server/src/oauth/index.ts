@@ -30,6 +30,7 @@ import {
   findBearer,
   newUserToken,
   readAccessToken,
+  refuseAccessToken,
   sha256,
   type CodeChallengeMethod,
   type RandomBytes,
@@ -41,7 +42,7 @@ export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './protocol.
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './protocol.ts'
 export { callerCte, clientCallerCte, type Allowance } from './caller-store.ts'
-export { findBearer, readBearer, type AccessToken } from './token-values.ts'
+export { findBearer, readBearer, refuseAccessToken, type AccessToken } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
 export type { Consent } from './code-store.ts'
@@ -126,11 +127,7 @@ export function createOauth(deps: OauthDeps) {
       )
     const presented = readAccessToken(bearer)
     const found = presented && (await callers.findToken(db, presented))
-    if (found === undefined)
-      throw new Refusal(
-        'invalid_token',
-        'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
-      )
+    if (found === undefined) throw refuseAccessToken()
     const { tenantKey, tenantId, clientId, userId, grantId, familyId, scopes, expiresAt } = found
     const userKey = presented?.kind === 'user' ? presented.userKey : null
     return { tenantKey, tenantId, clientId, userKey, userId, grantId, familyId, scopes: new Set(scopes), expiresAt }

@@ -17,6 +17,7 @@
  * can then be given the same pair again although no token is stored, and the database alone makes no token.
  */
 import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { Refusal } from '@assay/core'
 
 export type RandomBytes = (size: number) => Buffer
 
@@ -139,4 +140,12 @@ export function verifiesChallenge(verifier: string, challenge: string, method: C
   const transformed = method === 'S256' ? sha256(verifier).toString('base64url') : verifier
   // Hashed first, so that texts of any length are compared in the same time.
   return timingSafeEqual(sha256(transformed), sha256(challenge))
+}
+
+/** The same for every reason, so that a caller learns nothing about tokens that are not its own. */
+export function refuseAccessToken(): Refusal {
+  return new Refusal(
+    'invalid_token',
+    'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
+  )
 }

@@ -15,7 +15,7 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { readBearer, type AccessToken, type Caller } from '../../oauth/index.ts'
+import { readBearer, refuseAccessToken, type AccessToken, type Caller } from '../../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendTaggedBody, toTaggedBody, weaken } from './conditional.ts'
@@ -174,10 +174,7 @@ export function createServe(deps: ServeDependencies): Serve {
         const { call, found } = await readOrRefuse(request, reply, bearer)
         if (found === undefined) {
           await deps.admission?.admitAddress(request, reply)
-          throw new Refusal(
-            'invalid_token',
-            'The access token is unknown, expired or revoked. Refresh it, or send the user to connect again.',
-          )
+          throw refuseAccessToken()
         }
         await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
