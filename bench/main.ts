@@ -79,7 +79,9 @@ function readWish(words: readonly string[]): Wish | undefined {
   if (unknown !== undefined) throw new CannotRun(`Unknown benchmark ${JSON.stringify(unknown)}.\n\n${usage}`)
   const rounds = Number(values.rounds ?? roundsMin)
   if (!Number.isInteger(rounds) || rounds < roundsMin) {
-    throw new CannotRun(`--rounds must be a whole number from ${roundsMin}: fewer say nothing on a shared machine.`)
+    throw new CannotRun(
+      `--rounds must be a whole number of at least ${roundsMin}: fewer rounds prove nothing on a shared machine.`,
+    )
   }
   const chosen = benchmarks.filter(({ name, onlyByName = false }) =>
     positionals.length === 0 ? !onlyByName : positionals.includes(name),

@@ -1,4 +1,7 @@
-/** Transactions as a table grouped by day: a sign for the kind, signed amounts, the counter-value in quiet ink. */
+/**
+ * Transactions as a table grouped by day: an arrow for the kind, amounts with + or −, and the dollar value in a muted
+ * colour.
+ */
 import type { ConnectedProvider, CurrencyValue, Page, Transaction } from '@assay/sdk'
 import { toAmount, toScaled, toShortAmount, toValue } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'

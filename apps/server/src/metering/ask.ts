@@ -74,8 +74,8 @@ export function startAsking(
     // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
     if (!holdsKey) return { kind: 'overtaken' }
     if (lastNonce !== undefined) nonces.use(lastNonce)
-    const isClosed = circuit?.open === true && circuit.wait_ms > 0
-    if (waitMs > 0 && !isClosed) return { kind: 'wait', ms: waitMs }
+    const isBarred = circuit?.open === true && circuit.wait_ms > 0
+    if (waitMs > 0 && !isBarred) return { kind: 'wait', ms: waitMs }
     if (standing === 'outside') {
       const entered = await circuits.enter(providerId, circuit)
       if (entered instanceof CircuitOpen) return { kind: 'fault', error: entered }

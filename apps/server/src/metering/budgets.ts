@@ -88,8 +88,8 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
       return waitFor(async () => {
         const admission = await store.admitCall(db, { buckets, keyLane: of.keyLane, ...call() })
         const { waitMs, holdsKey, circuit } = admission
-        const isClosed = circuit?.open === true && circuit.wait_ms > 0
-        return { ...admission, isOver: waitMs === 0 || !holdsKey || isClosed }
+        const isBarred = circuit?.open === true && circuit.wait_ms > 0
+        return { ...admission, isOver: waitMs === 0 || !holdsKey || isBarred }
       })
     },
     async recordLimitError(of, cost, forMs) {

@@ -2,9 +2,9 @@
  * Maps Kraken's asset codes to assets. Sources: docs.kraken.com (get-account-balance, "Symbol Extensions"),
  * support.kraken.com "Explanation of Asset Codes", ccxt's commonCurrencies, and rotki's issue 6587 for bonded codes.
  *
- * A code names an asset and, after a dot, its wallet: `DOT28.S` is DOT, bonded for 28 days. Old listings have an X
- * (crypto) or Z (fiat) prefix, which earn wallets sometimes lack: XXBT and XBT.F are the same asset. Core's registry
- * (assets/codes.ts) maps bare codes.
+ * A code names an asset and, after a dot, its wallet or network: `DOT28.S` is DOT, bonded for 28 days. Old listings
+ * have an X (crypto) or Z (fiat) prefix, which earn wallets sometimes lack: XXBT and XBT.F are the same asset. Core's
+ * registry (assets/codes.ts) maps bare codes.
  */
 import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 

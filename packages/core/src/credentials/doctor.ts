@@ -1,6 +1,7 @@
 /**
- * Checks all fields of a form together (a key in the secret's place is only visible beside the other field) and gives
- * one remark about each. Remarks are codes with figures; the widget provides the words, in the person's language.
+ * Checks all fields of a form together (only a comparison of both fields shows that a key was pasted in place of the
+ * secret) and gives one remark about each. Remarks are codes with figures; the widget provides the words, in the
+ * person's language.
  */
 import { findPem } from './paste.ts'
 import { findPrivateMaterial } from './private-material.ts'
@@ -76,7 +77,7 @@ export type RemarkCode =
 export interface Remark {
   field: FieldName
   code: RemarkCode
-  /** `stop`: sending it could not work, or must not happen. `quiet`: not yet filled. */
+  /** `stop`: sending it could not work, or must not happen. `quiet`: not filled in yet. */
   level: 'good' | 'quiet' | 'stop'
   /** The character, the lengths or the name of the chain that the remark mentions. */
   got?: string | number
@@ -121,7 +122,7 @@ function isWalletField(name: FieldName): name is WalletField {
 
 function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeyShape): Remark {
   const pem = findPem(value)
-  // No provider has a PEM block for the name of a key.
+  // No provider uses a PEM block as the name of a key.
   if (pem !== undefined && name === 'api_key') return { field: name, code: 'wrong_shape', level: 'stop' }
   if (pem !== undefined) {
     return pem === 'whole'

@@ -1,6 +1,6 @@
 /**
- * The vocabulary in which a scenario describes what happened on an account. `history.ts` turns them into rows with the
- * balances they move, and refuses a story in which the account spends what it does not have.
+ * The vocabulary in which a scenario describes what happened on an account. `history.ts` turns the events into rows
+ * with the balances they move, and refuses a story in which the account spends what it does not have.
  */
 export { every } from '../core/scenario.ts'
 

@@ -70,7 +70,7 @@ export function getPair(name: string): Pair {
   return found
 }
 
-// A robot trades many times a day at one price: the last day's price is worth keeping.
+// A bot trades many times a day at one price, so each pair's latest price is kept.
 const priceOfDay = new Map<string, { day: number; price: string }>()
 
 /** That day's price, cut to the pair's decimals. */
@@ -79,7 +79,7 @@ export function marketPrice({ name, base, quote, priceDecimals: shown }: Pair, a
   const known = priceOfDay.get(name)
   if (known?.day === day) return known.price
   const [given, taken] = [base, quote].map((code) => findCoin(assetByCode.get(code)?.coin ?? ''))
-  if (given === undefined || taken === undefined) throw new Error(`${name} has no market price: give one`)
+  if (given === undefined || taken === undefined) throw new Error(`${name} has no market price: set one in the story`)
   const [whole = '', fraction = ''] = priceText(given, taken, day).split('.')
   const price = `${whole}.${fraction.slice(0, shown)}`.replace(/\.$/, '')
   priceOfDay.set(name, { day, price })

@@ -49,7 +49,7 @@ function fillsOf(world: World): Timeline<TransactionRow> {
 }
 
 function describeFill(account: CoinbaseAccount, row: TransactionRow): object {
-  if (row.detail?.kind !== 'fill') throw new Error('a fill has the detail of one')
+  if (row.detail?.kind !== 'fill') throw new Error('this row is not a fill')
   const { price, size, commission, product, side, tells } = row.detail
   const time = toIso(row.atTicks).replace('Z', '.000000Z')
   return {
