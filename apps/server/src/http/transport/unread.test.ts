@@ -65,18 +65,21 @@ describe('an answer that is not read', () => {
   }
 
   it('does not concern a request that is still being worked on', async (t) => {
-    let finish: () => void = () => undefined
+    const [begun, finished] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     const server = await startTestServer(t, {
       unread: { ...unreadLimits, takenWithinMs: 100, lookEveryMs: 20 },
       registerMore: (serve, app) =>
         serve(app, getLong, async () => {
-          await new Promise<void>((resolve) => (finish = resolve))
+          begun.resolve(undefined)
+          await finished.promise
           return { json: { text: 'at last' } }
         }),
     })
     const answer = server.get('/accounts/v2/long')
+    await begun.promise
+    // Several times what an answer may wait for: the connection would be cut off by now.
     await new Promise((resolve) => setTimeout(resolve, 400))
-    finish()
+    finished.resolve(undefined)
     assert.deepEqual(await (await answer).json(), { text: 'at last' })
   })
 
