@@ -62,7 +62,7 @@ const Progress = z.object({
     .meta({ description: 'Whether the balances add up to what was read; null until they were first judged.' }),
 })
 
-export const Session = z
+export const ConnectSession = z
   .object({
     session_id: sessionId,
     expires_at: time,
@@ -148,9 +148,9 @@ export const ManagedGrant = z
   })
   .meta({ id: 'ManagedGrant', description: 'What the user allows one application to do.' })
 
-export type Session = z.output<typeof Session>
+export type ConnectSession = z.output<typeof ConnectSession>
 
 /** Signing in is the same for a session and for the manage page. */
 export const emailBody = z.strictObject({ email: text(254).meta({ examples: ['ann@example.com'] }) })
-export const codeBody = z.strictObject({ code: text(16).meta({ examples: ['123456'] }) })
+export const signInCodeBody = z.strictObject({ code: text(16).meta({ examples: ['123456'] }) })
 export const sentAnswer = z.object({ sent_to: z.string(), resend_after_seconds: z.int() })

@@ -11,6 +11,23 @@ const facts: ConsentFacts = {
   existing: ['Kraken', 'Binance (savings)'],
 }
 
+const noAmounts = {
+  en: 'Not how much you hold.',
+  de: 'Nicht, wie viel Sie halten.',
+  fr: 'Pas combien vous détenez.',
+  es: 'No cuánto tienes.',
+  pt: 'Não quanto você tem.',
+  ja: '保有額そのものは伝わりません。',
+} as const
+const ownPages = {
+  en: 'your own page here',
+  de: 'eigene',
+  fr: 'votre page personnelle',
+  es: 'tu página personal',
+  pt: 'página pessoal',
+  ja: 'あなたのページ',
+} as const
+
 describe('the words of the consent', () => {
   for (const language of consentLanguages) {
     it(`in ${language} name every scope, the email address, the end and what is connected already`, () => {
@@ -41,17 +58,41 @@ describe('the words of the consent', () => {
       const linesOf = (of: typeof sections, name: string): string[] =>
         of.find((section) => section.name === name)?.lines ?? []
       const [learned, ...others] = linesOf(sections, 'see')
-      assert.ok(learned !== undefined && linesOf(whole.sections, 'see').includes(learned), language)
+      const shared = learned?.replace(` ${noAmounts[language]}`, '').replace(noAmounts[language], '')
+      assert.ok(shared !== undefined && linesOf(whole.sections, 'see').includes(shared), language)
       // In addition, the tenant learns the email address.
       assert.equal(others.length, 1)
       assert.equal(linesOf(sections, 'never').length, linesOf(whole.sections, 'never').length + 1)
     }
   })
 
+  it('say that claims hide the amount only where neither balances nor transactions are shared', () => {
+    for (const [language, noAmount] of Object.entries(noAmounts)) {
+      const record = (scopes: ConsentFacts['scopes']): string =>
+        toConsentRecord({ ...facts, scopes }, toConsentLanguage(language))
+      assert.ok(record(['claims:read']).includes(noAmount), language)
+      assert.ok(record(['claims:read', 'providers:read']).includes(noAmount), language)
+      assert.ok(!record(['assets:read', 'claims:read']).includes(noAmount), language)
+      assert.ok(!record(['transactions:read', 'claims:read']).includes(noAmount), language)
+    }
+  })
+
+  it('name the own page only to a user who can open it by email', () => {
+    for (const [language, ownPage] of Object.entries(ownPages)) {
+      const record = (sharesEmail: boolean): string =>
+        toConsentRecord({ ...facts, sharesEmail }, toConsentLanguage(language))
+      assert.equal(record(true).split(ownPage).length, 3, language)
+      assert.ok(!record(false).includes(ownPage), language)
+      const end = toConsentText({ ...facts, sharesEmail: false }, toConsentLanguage(language)).sections.at(-1)
+      assert.match(end?.lines[0] ?? '', /2027.*Northwind/, language)
+    }
+  })
+
   it('use the punctuation of the language: U+202F before a mark in French, full-width marks in Japanese', () => {
     const whole = (language: 'fr' | 'ja'): string =>
       [facts.scopes, ['claims:read'] as const]
-        .map((scopes) => toConsentRecord({ ...facts, scopes, existing: ['Kraken'] }, language))
+        .flatMap((scopes) => [true, false].map((sharesEmail) => ({ ...facts, scopes, sharesEmail })))
+        .map((one) => toConsentRecord({ ...one, existing: ['Kraken'] }, language))
         .join('\n')
     assert.doesNotMatch(whole('fr'), /[^\u202f][:;?!»]|«[^\u202f]/)
     assert.doesNotMatch(whole('ja'), /[:;?]/)

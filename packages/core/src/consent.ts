@@ -8,7 +8,7 @@ export const consentLanguages = ['en', 'de', 'fr', 'es', 'pt', 'ja'] as const
 export type ConsentLanguage = (typeof consentLanguages)[number]
 
 /** Changes with every change of the words. */
-export const consentVersion = '2026-11-4'
+export const consentVersion = '2026-11-5'
 
 /** What a user can give an application. The order is the order on the wire. */
 export const consentScopes = [
@@ -26,7 +26,7 @@ export interface ConsentFacts {
   app: string
   tenant: string
   scopes: readonly ConsentScope[]
-  /** The user signs in by email, and the tenant sees the address. */
+  /** The user signs in by email, so the tenant sees the address, and the user can open their own page with it. */
   sharesEmail: boolean
   /** ISO 8601. */
   expiresAt: string
@@ -55,6 +55,10 @@ interface Words {
   claimsNever: string
   claimsExisting: string
   'claims:read': string
+  /** Is untrue beside balances or transactions. */
+  claimsNoAmount: string
+  claimsLimit: string
+  claimsLimitOwnPage: string
   by: string
   see: string
   'providers:read': string
@@ -67,6 +71,7 @@ interface Words {
   neverList: string
   until: string
   untilDate: string
+  untilOwnPage: string
   offline_access: string
   existing: string
   date: (day: number, month: string, year: number) => string
@@ -80,7 +85,10 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: 'See what you hold: neither balances nor transactions.',
     claimsExisting: 'You have connected these before. They count too:',
     'claims:read':
-      'Yes or no, signed: whether all you hold is worth at least an amount that it names, or whether you hold at least an amount of one asset. Not how much you hold. At most three such questions a day, and your own page here lists them.',
+      'Yes or no, signed: whether all you hold is worth at least an amount that it names, or whether you hold at least an amount of one asset.',
+    claimsNoAmount: 'Not how much you hold.',
+    claimsLimit: 'At most three such questions a day.',
+    claimsLimitOwnPage: 'At most three such questions a day, and your own page here lists them.',
     by: '{app} is operated by {tenant}.',
     see: 'It will see',
     'providers:read': 'Which accounts you connect, and whether they are up to date.',
@@ -93,7 +101,8 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: 'It can never',
     neverList: 'Move funds, trade, or see your keys.',
     until: 'For how long',
-    untilDate: 'Until {date}. End it whenever you like: at {app}, or on your own page here.',
+    untilDate: 'Until {date}. End it whenever you like at {app}.',
+    untilOwnPage: 'Until {date}. End it whenever you like: at {app}, or on your own page here.',
     offline_access: 'Until then it may also read while you are away.',
     existing: 'You have connected these before. {app} will see them too:',
     date: (day, month, year) => `${month} ${day}, ${year}`,
@@ -105,7 +114,10 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: 'Sehen, was Sie besitzen: weder Bestände noch Transaktionen.',
     claimsExisting: 'Diese Konten haben Sie schon verbunden. Sie zählen mit:',
     'claims:read':
-      'Ja oder Nein, signiert: ob alles, was Sie halten, mindestens einen genannten Betrag wert ist, oder ob Sie mindestens eine genannte Menge eines Assets halten. Nicht, wie viel Sie halten. Höchstens drei solche Fragen am Tag; Ihre eigene Seite hier zeigt sie.',
+      'Ja oder Nein, signiert: ob alles, was Sie halten, mindestens einen genannten Betrag wert ist, oder ob Sie mindestens eine genannte Menge eines Assets halten.',
+    claimsNoAmount: 'Nicht, wie viel Sie halten.',
+    claimsLimit: 'Höchstens drei solche Fragen am Tag.',
+    claimsLimitOwnPage: 'Höchstens drei solche Fragen am Tag; Ihre eigene Seite hier zeigt sie.',
     by: '{app} wird von {tenant} betrieben.',
     see: 'Zu sehen ist',
     'providers:read': 'Welche Konten Sie verbinden und ob sie aktuell sind.',
@@ -118,7 +130,8 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: 'Niemals möglich ist',
     neverList: 'Geld bewegen, handeln oder Ihre Schlüssel sehen.',
     until: 'Wie lange',
-    untilDate: 'Bis {date}. Beenden können Sie es jederzeit: bei {app} oder auf Ihrer eigenen Seite hier.',
+    untilDate: 'Bis {date}. Beenden können Sie es jederzeit bei {app}.',
+    untilOwnPage: 'Bis {date}. Beenden können Sie es jederzeit: bei {app} oder auf Ihrer eigenen Seite hier.',
     offline_access: '{app} darf bis dahin auch lesen, während Sie nicht da sind.',
     existing: 'Diese Konten haben Sie schon verbunden. {app} sieht auch sie:',
     date: (day, month, year) => `${day}. ${month} ${year}`,
@@ -130,7 +143,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: 'Voir ce que vous détenez : ni soldes ni transactions.',
     claimsExisting: 'Vous avez déjà connecté ces comptes. Ils comptent aussi :',
     'claims:read':
-      'Oui ou non, signé : si tout ce que vous détenez vaut au moins un montant donné, ou si vous détenez au moins une quantité donnée d’un actif. Pas combien vous détenez. Trois questions de ce type par jour au plus ; votre page personnelle de ce service les affiche.',
+      'Oui ou non, signé : si tout ce que vous détenez vaut au moins un montant donné, ou si vous détenez au moins une quantité donnée d’un actif.',
+    claimsNoAmount: 'Pas combien vous détenez.',
+    claimsLimit: 'Trois questions de ce type par jour au plus.',
+    claimsLimitOwnPage:
+      'Trois questions de ce type par jour au plus ; votre page personnelle de ce service les affiche.',
     by: '{app} est exploité par {tenant}.',
     see: 'Ce qui sera visible',
     'providers:read': 'Quels comptes vous connectez, et s’ils sont à jour.',
@@ -143,7 +160,8 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: 'Ce qui ne sera jamais possible',
     neverList: 'Déplacer des fonds, passer des ordres ou voir vos clés.',
     until: 'Pendant combien de temps',
-    untilDate:
+    untilDate: 'Jusqu’au {date}. Vous pouvez y mettre fin à tout moment chez {app}.',
+    untilOwnPage:
       'Jusqu’au {date}. Vous pouvez y mettre fin à tout moment : chez {app} ou sur votre page personnelle de ce service.',
     offline_access: 'D’ici là, {app} peut aussi lire en votre absence.',
     existing: 'Vous avez déjà connecté ces comptes. {app} les verra aussi :',
@@ -156,7 +174,10 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: 'Ver lo que tienes: ni saldos ni transacciones.',
     claimsExisting: 'Ya conectaste estas cuentas. También cuentan:',
     'claims:read':
-      'Sí o no, firmado: si todo lo que tienes vale al menos un importe indicado, o si tienes al menos una cantidad indicada de un activo. No cuánto tienes. Como máximo tres preguntas así al día; tu página personal en este servicio las muestra.',
+      'Sí o no, firmado: si todo lo que tienes vale al menos un importe indicado, o si tienes al menos una cantidad indicada de un activo.',
+    claimsNoAmount: 'No cuánto tienes.',
+    claimsLimit: 'Como máximo tres preguntas así al día.',
+    claimsLimitOwnPage: 'Como máximo tres preguntas así al día; tu página personal en este servicio las muestra.',
     by: '{app} está operada por {tenant}.',
     see: 'Podrá ver',
     'providers:read': 'Qué cuentas conectas y si están al día.',
@@ -168,7 +189,9 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: 'Nunca podrá',
     neverList: 'Mover fondos, operar ni ver tus claves.',
     until: 'Durante cuánto tiempo',
-    untilDate: 'Hasta el {date}. Puedes ponerle fin cuando quieras: en {app} o en tu página personal en este servicio.',
+    untilDate: 'Hasta el {date}. Puedes ponerle fin cuando quieras en {app}.',
+    untilOwnPage:
+      'Hasta el {date}. Puedes ponerle fin cuando quieras: en {app} o en tu página personal en este servicio.',
     offline_access: 'Hasta entonces podrá leer también cuando no estés.',
     existing: 'Ya conectaste estas cuentas. {app} también las verá:',
     date: (day, month, year) => `${day} de ${month} de ${year}`,
@@ -180,7 +203,10 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: 'Ver o que você tem: nem saldos nem transações.',
     claimsExisting: 'Você já conectou estas contas. Elas também contam:',
     'claims:read':
-      'Sim ou não, assinado: se tudo o que você tem vale pelo menos um valor indicado, ou se você tem pelo menos uma quantidade indicada de um ativo. Não quanto você tem. No máximo três perguntas assim por dia; sua página pessoal neste serviço as mostra.',
+      'Sim ou não, assinado: se tudo o que você tem vale pelo menos um valor indicado, ou se você tem pelo menos uma quantidade indicada de um ativo.',
+    claimsNoAmount: 'Não quanto você tem.',
+    claimsLimit: 'No máximo três perguntas assim por dia.',
+    claimsLimitOwnPage: 'No máximo três perguntas assim por dia; sua página pessoal neste serviço as mostra.',
     by: '{app} é operado por {tenant}.',
     see: 'Poderá ver',
     'providers:read': 'Quais contas você conecta e se estão atualizadas.',
@@ -192,7 +218,8 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: 'Nunca poderá',
     neverList: 'Mover fundos, negociar ou ver suas chaves.',
     until: 'Por quanto tempo',
-    untilDate: 'Até {date}. Você pode encerrar quando quiser: em {app} ou na sua página pessoal neste serviço.',
+    untilDate: 'Até {date}. Você pode encerrar quando quiser em {app}.',
+    untilOwnPage: 'Até {date}. Você pode encerrar quando quiser: em {app} ou na sua página pessoal neste serviço.',
     offline_access: 'Até lá, poderá ler também quando você não estiver presente.',
     existing: 'Você já conectou estas contas. {app} também as verá:',
     date: (day, month, year) => `${day} de ${month} de ${year}`,
@@ -204,7 +231,10 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsNever: '保有内容の閲覧。残高も取引も見られません。',
     claimsExisting: 'すでに接続している口座です。これらも対象になります：',
     'claims:read':
-      '署名付きの「はい」か「いいえ」：保有資産の合計が指定の金額以上か、またはある資産を指定の数量以上保有しているか。保有額そのものは伝わりません。質問は1日3件までで、このサービスのあなたのページに表示されます。',
+      '署名付きの「はい」か「いいえ」：保有資産の合計が指定の金額以上か、またはある資産を指定の数量以上保有しているか。',
+    claimsNoAmount: '保有額そのものは伝わりません。',
+    claimsLimit: '質問は1日3件までです。',
+    claimsLimitOwnPage: '質問は1日3件までで、このサービスのあなたのページに表示されます。',
     by: '{app} は {tenant} が運営しています。',
     see: '閲覧できるもの',
     'providers:read': 'どの口座を接続しているか、また最新の状態かどうか。',
@@ -217,7 +247,8 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     never: '決してできないこと',
     neverList: '資金の移動、売買、キーの閲覧。',
     until: '期間',
-    untilDate: '{date}まで。{app}、またはこのサービスのあなたのページで、いつでも終了できます。',
+    untilDate: '{date}まで。{app} でいつでも終了できます。',
+    untilOwnPage: '{date}まで。{app}、またはこのサービスのあなたのページで、いつでも終了できます。',
     offline_access: 'それまでは、あなたが利用していない間も閲覧できます。',
     existing: 'すでに接続している口座です。{app} はこれらも閲覧します：',
     date: (day, month, year) => `${year}年${month}月${day}日`,
@@ -241,16 +272,24 @@ const rows = ['assets:read', 'transactions:read'] as const
 
 export function toConsentText(facts: ConsentFacts, language: ConsentLanguage): ConsentText {
   const of = words[language]
-  const { app, tenant, scopes, existing } = facts
+  const { app, tenant, scopes, existing, sharesEmail: hasOwnPage } = facts
   // One pass, so that a name that looks like a placeholder is not filled in again.
   const values: Readonly<Record<string, string>> = { app, tenant, date: toDate(facts.expiresAt, of) }
   const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
-  const see = seen.filter((scope) => scopes.includes(scope)).map((scope) => of[scope])
   // In this case the page must not say that the application sees the accounts.
   const isClaimsOnly = scopes.includes('claims:read') && !rows.some((scope) => scopes.includes(scope))
+  const claims = [
+    of['claims:read'],
+    ...(isClaimsOnly ? [of.claimsNoAmount] : []),
+    hasOwnPage ? of.claimsLimitOwnPage : of.claimsLimit,
+  ].join(language === 'ja' ? '' : ' ')
+  const see = seen
+    .filter((scope) => scopes.includes(scope))
+    .map((scope) => (scope === 'claims:read' ? claims : of[scope]))
   const never = isClaimsOnly ? [of.neverList, of.claimsNever] : [of.neverList]
   const act = scopes.includes('providers:write') ? [of['providers:write']] : []
-  const until = scopes.includes('offline_access') ? [of.untilDate, of.offline_access] : [of.untilDate]
+  const end = hasOwnPage ? of.untilOwnPage : of.untilDate
+  const until = scopes.includes('offline_access') ? [end, of.offline_access] : [end]
   const sections: ConsentSection[] = [
     { name: 'see', title: of.see, lines: facts.sharesEmail ? [...see, of.email] : see },
     { name: 'act', title: of.act, lines: act },

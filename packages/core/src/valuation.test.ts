@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { compare, divide, multiply, parseDecimal, subtract, absolute, type Decimal } from './decimal.ts'
-import { valueTransaction, type Movements } from './valuation.ts'
+import { valueTransaction, type LegsToValue } from './valuation.ts'
 
 const d = parseDecimal
 const leg = (assetId: string, amount: string): { assetId: string; amount: Decimal } => ({ assetId, amount: d(amount) })
@@ -15,7 +15,7 @@ const prices = new Map<string, Decimal>([
   ['crypto:ethereum', d('3000')],
 ])
 const priceOf = (assetId: string): Decimal | undefined => prices.get(assetId)
-const trade = (input: [string, string], output: [string, string], fees: [string, string][] = []): Movements => ({
+const trade = (input: [string, string], output: [string, string], fees: [string, string][] = []): LegsToValue => ({
   type: 'input_and_output',
   inputs: [leg(...input)],
   outputs: [leg(...output)],
@@ -89,7 +89,7 @@ describe('the value of a transaction', () => {
   it('moves inside an account, and sides with several legs, have the prices of the day', () => {
     const lock = trade([bitcoin, '1'], [bitcoin, '1'])
     assert.equal(valueTransaction(lock, priceOf).method, 'daily')
-    const two: Movements = {
+    const two: LegsToValue = {
       ...trade(['fiat:usd', '5'], [bitcoin, '1']),
       inputs: [leg('fiat:usd', '5'), leg('fiat:eur', '1')],
     }

@@ -9,7 +9,7 @@ import type { Leg, TransactionDraft } from './transactions.ts'
 
 type AssetAmount = Pick<Leg, 'assetId' | 'amount'>
 
-export type Movements = Pick<TransactionDraft, 'type'> & {
+export type LegsToValue = Pick<TransactionDraft, 'type'> & {
   inputs: readonly AssetAmount[]
   outputs: readonly AssetAmount[]
   fees: readonly AssetAmount[]
@@ -49,7 +49,7 @@ const stablecoins = new Set(
   ),
 )
 
-export function valueTransaction(moved: Movements, priceOf: PriceOf): Valuation {
+export function valueTransaction(moved: LegsToValue, priceOf: PriceOf): Valuation {
   const paid = findPaid(moved, priceOf)
   const daily = new Set<string>()
   const toValue = ({ assetId, amount }: AssetAmount): LegValue => {
@@ -84,7 +84,7 @@ interface Paid {
 }
 
 /** In a trade of one asset for money: finds the leg that is not money, and what was paid or received for it. */
-function findPaid({ type, inputs, outputs }: Movements, priceOf: PriceOf): Paid | undefined {
+function findPaid({ type, inputs, outputs }: LegsToValue, priceOf: PriceOf): Paid | undefined {
   const [came, went] = [inputs[0], outputs[0]]
   if (type !== 'input_and_output' || inputs.length !== 1 || outputs.length !== 1) return undefined
   if (came === undefined || went === undefined || came.assetId === went.assetId) return undefined

@@ -1,21 +1,22 @@
 /**
- * The connect session API, under {auth_url}/connect/v1: what a widget talks to. No cookies: each call but the creating
- * ones carries `Authorization: Bearer` and the secret of its session, which is not an access token.
+ * The connect session API, under {auth_url}/connect/v1: what a widget talks to. There are no cookies: a call carries
+ * `Authorization: Bearer` and the secret of its session, which is not an access token. Only the calls that begin a
+ * session, and the two of the callback page, are made without it.
  */
 import { consentLanguages } from '@assay/core/consent'
 import { z } from 'zod'
-import { codeBody, emailBody, sentAnswer, Session } from '../connect.ts'
+import { askers, signInCodeBody, emailBody, sentAnswer, ConnectSession } from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { ProviderId, text } from '../values.ts'
 import { addedAnswer, connection, providerAnswer } from '../providers.ts'
-import { connectQuery, redirectTo, secretExample, sent, session } from './connect-examples.ts'
+import { askers as exampleAskers, connectQuery, redirectTo, secretExample, sent, session } from './connect-examples.ts'
 import * as examples from './examples.ts'
 
 const common = { family: 'connect_v1', scope: null, errors: [] } as const
 const inSession = { ...common, bearer: 'session', errors: ['invalid_token'] } as const
 
 const nothing = z.strictObject({}).optional()
-const sessionAnswer = z.object({ session: Session })
+const sessionAnswer = z.object({ session: ConnectSession })
 const sessionExample = { session }
 /** A connect URL is short; a login token in it is not. */
 const queryLengthMax = 8_192
@@ -28,7 +29,7 @@ export const createSession = defineEndpoint({
   body: z.strictObject({ query: z.string().max(queryLengthMax) }),
   response: z.object({
     session_secret: z.string().nullable(),
-    session: Session.nullable(),
+    session: ConnectSession.nullable(),
     redirect_to: z.string().nullable(),
   }),
   summary: 'Begin a session',
@@ -68,7 +69,7 @@ export const enterSessionCode = defineEndpoint({
   id: 'enterSessionCode',
   method: 'POST',
   path: '/connect/v1/session/code',
-  body: codeBody,
+  body: signInCodeBody,
   response: sessionAnswer,
   summary: 'Sign in with the code',
   description: 'Six digits, ten minutes, five tries, and only in the session that asked.',
@@ -136,7 +137,7 @@ export const followSession = defineEndpoint({
   path: '/connect/v1/session/events',
   mediaType: 'application/x-ndjson',
   response: z.union([
-    z.object({ type: z.literal('session'), session: Session }),
+    z.object({ type: z.literal('session'), session: ConnectSession }),
     z.object({ type: z.literal('ping') }),
   ]),
   summary: 'Follow the session',
@@ -157,6 +158,22 @@ export const completeSessionCallback = defineEndpoint({
   description:
     'Code (or error) and state from the provider’s page. Anything not begun in this session is invalid_state.',
   example: { body: examples.callback, response: addedExample },
+})
+
+export const findProviderAsker = defineEndpoint({
+  ...common,
+  id: 'findProviderAsker',
+  method: 'POST',
+  path: '/connect/v1/provider-askers',
+  body: z.strictObject({ state: text(256) }),
+  response: z.object({ asker: z.object({ ...askers, provider_name: z.string() }).nullable() }),
+  summary: 'Get the application that began a sign-in',
+  description:
+    'For the callback page, which has to name the application before it hands the answer on: the provider’s own page has named only this service. Null when no application began the sign-in, or its answer was handed on before.',
+  example: {
+    body: { state: examples.callback.state },
+    response: { asker: { ...exampleAskers, provider_name: 'Coinbase' } },
+  },
 })
 
 export const forwardProviderAnswer = defineEndpoint({

@@ -71,6 +71,7 @@ export const endpoints: readonly Endpoint[] = [
   connect.removeSessionConnection,
   connect.followSession,
   connect.completeSessionCallback,
+  connect.findProviderAsker,
   connect.forwardProviderAnswer,
   connect.resumeSession,
   connect.finishSession,

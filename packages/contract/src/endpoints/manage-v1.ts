@@ -3,7 +3,7 @@ import { z } from 'zod'
 import {
   askers,
   AuditEvent,
-  codeBody,
+  signInCodeBody,
   emailBody,
   ManagedConnection,
   ManagedGrant,
@@ -50,7 +50,7 @@ export const enterManageCode = defineEndpoint({
   id: 'enterManageCode',
   method: 'POST',
   path: '/connect/v1/me/code',
-  body: codeBody,
+  body: signInCodeBody,
   response: z.object({ signed_in: z.literal(true) }),
   summary: 'Sign in with the code',
   description: 'As in a connect session.',

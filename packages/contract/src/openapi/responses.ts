@@ -2,7 +2,7 @@
  * What a call can return beside its body: headers, and refusals with an example of each. They are the same for every
  * call, so a document holds them once and its operations refer to them.
  */
-import { refusalCodes, type RefusalCode } from '@assay/core'
+import { notFound, refusalCodes, type RefusalCode } from '@assay/core'
 import type { Endpoint } from '../endpoint.ts'
 import { statusOf, titleOf } from '../errors.ts'
 import type { JsonObject } from '../values.ts'
@@ -55,7 +55,7 @@ const meanings: Readonly<Record<RefusalCode, Meaning>> = {
   },
   not_found: {
     when: 'It does not exist or belongs to another user; both get the same answer.',
-    detail: 'No such connection.',
+    detail: notFound('connection').message,
   },
   method_not_allowed: { when: 'The path does not take this method.', detail: 'this path takes GET' },
   payload_too_large: {

@@ -13,7 +13,7 @@
  */
 import { curatedAssets } from './known-assets.ts'
 
-interface CodeMeaning {
+interface AssetCodeMeaning {
   assetId: string
   /** Epoch ms, included; the code meant something else before. */
   fromMs: number
@@ -21,7 +21,7 @@ interface CodeMeaning {
   untilMs: number
 }
 
-interface ProviderCodes {
+interface ProviderAssetCodes {
   /** Codes that are the curated asset's own symbol. */
   same: string
   /** `CODE:SYMBOL`, and `CODE:SYMBOL<2024-09-04` or `CODE:SYMBOL>2024-09-04` for a meaning that ended or began then. */
@@ -30,7 +30,7 @@ interface ProviderCodes {
   shares?: RegExp
 }
 
-const providers: Readonly<Record<string, ProviderCodes>> = {
+const providers: Readonly<Record<string, ProviderAssetCodes>> = {
   kraken: {
     same:
       'ETH ETC USDT USDC DAI PYUSD TUSD XRP SOL BNB SHIB PEPE WIF BONK ADA TRX AVAX DOT KSM LINK LTC BCH XLM XMR ZEC DASH ' +
@@ -91,18 +91,18 @@ const bySymbol = new Map(curatedAssets.map((asset) => [asset.symbol, asset.asset
 const tables = new Map(Object.entries(providers).map(([providerId, codes]) => [providerId, toTable(codes)]))
 
 /** The asset that the provider's code meant at that time; undefined when the code is not listed. */
-export function findMeaning(providerId: string, code: string, atMs: number): string | undefined {
-  const meanings = tables.get(providerId)?.get(code)
+export function findMeaning(providerId: string, assetCode: string, atMs: number): string | undefined {
+  const meanings = tables.get(providerId)?.get(assetCode)
   return meanings?.find(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs)?.assetId
 }
 
-export function isShareCode(providerId: string, code: string): boolean {
+export function isShareAssetCode(providerId: string, code: string): boolean {
   return Object.hasOwn(providers, providerId) && providers[providerId]?.shares?.test(code) === true
 }
 
 /** For tests: the same rules for a table of their own. */
-export function toTable({ same, other }: ProviderCodes): Map<string, CodeMeaning[]> {
-  const table = new Map<string, CodeMeaning[]>()
+export function toTable({ same, other }: ProviderAssetCodes): Map<string, AssetCodeMeaning[]> {
+  const table = new Map<string, AssetCodeMeaning[]>()
   for (const entry of [...words(same).map((code) => `${code}:${code}`), ...words(other)]) {
     const [, code = '', symbol = '', edge, day] = /^([^:]+):([^<>]+)(?:([<>])(.+))?$/.exec(entry) ?? []
     const assetId = bySymbol.get(symbol)

@@ -4,7 +4,7 @@
  * Ids: `crypto:<name>` and `fiat:<code>` for assets that the registry knows (known-assets.ts, tokens.json),
  * `<provider>:<code>` for everything else. codes.ts says which of a provider's codes means which known asset.
  */
-import { findMeaning, isShareCode } from './codes.ts'
+import { findMeaning, isShareAssetCode } from './codes.ts'
 import contracts from './contracts.json' with { type: 'json' }
 import { curatedAssets, type Asset } from './known-assets.ts'
 import tokens from './tokens.json' with { type: 'json' }
@@ -81,13 +81,13 @@ export function getAsset(assetId: string): Asset {
   if (scope === undefined || code === undefined || !isAssetId(assetId) || assetId.length > idLengthMax) {
     throw new RangeError(`unknown asset id: ${JSON.stringify(assetId.slice(0, 80))}`)
   }
-  const kind = isShareCode(scope, code) ? 'share' : onePiece.test(assetId) ? 'nft' : 'crypto'
+  const kind = isShareAssetCode(scope, code) ? 'share' : onePiece.test(assetId) ? 'nft' : 'crypto'
   return { assetId, symbol: code, name: code, coingeckoId: null, kind }
 }
 
 /**
  * What a provider meant by its code at that time: a known asset if the code is listed, otherwise an asset of its own.
  */
-export function assetOf(providerId: string, code: string, atMs: number): Asset {
-  return getAsset(findMeaning(providerId, code, atMs) ?? `${providerId}:${code}`)
+export function assetOf(providerId: string, assetCode: string, atMs: number): Asset {
+  return getAsset(findMeaning(providerId, assetCode, atMs) ?? `${providerId}:${assetCode}`)
 }
