@@ -38,15 +38,15 @@ async function listCalled(definition: ProviderDefinition): Promise<Set<string>> 
   }
   const connector = await loadConnector(definition.metadata.provider_id)
   for (const credentials of listCredentials(definition)) {
-    const session = connector.open(credentials, io)
+    const reader = connector.open(credentials, io)
     const window = { start: Date.UTC(2025, 0, 1), end: Date.UTC(2025, 0, 2) }
     const pages = definition.streams.map(({ name, unit }) =>
-      session.fetchPage({
+      reader.fetchPage({
         ...{ stream: name, partition: definition.metadata.provider_id === 'evm' ? '1' : 'BTC/USDT' },
-        ...{ window: { unit, ...window }, position: null, cursor: null, state: {} },
+        ...{ window: { unit, ...window }, pageMark: null, lastingMark: null, state: {} },
       }),
     )
-    const ended = await Promise.allSettled([session.verify(), session.fetchBalances({}), ...pages])
+    const ended = await Promise.allSettled([reader.verify(), reader.fetchBalances({}), ...pages])
     assert.ok(ended.length > 2)
   }
   return called

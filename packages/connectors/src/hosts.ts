@@ -8,10 +8,10 @@ import type { Io } from './kit/connector.ts'
 import type { ProviderDefinition } from './kit/definition.ts'
 import { definitions } from './registry.ts'
 
-type Places = Pick<Io, 'baseUrl' | 'chainUrls'>
+type ChosenUrls = Pick<Io, 'baseUrl' | 'chainUrls'>
 
 /** The origins of one provider. A simulator replaces all its hosts; an operator's own node is added to them. */
-export function listOrigins(definition: ProviderDefinition, { baseUrl, chainUrls = {} }: Places): string[] {
+export function listOrigins(definition: ProviderDefinition, { baseUrl, chainUrls = {} }: ChosenUrls): string[] {
   if (baseUrl !== undefined) return [new URL(baseUrl).origin]
   const { signIn, hosts = [], metadata } = definition
   const chosen = Object.entries(chainUrls)

@@ -20,10 +20,10 @@ export function isEarnMirror(code: string, positions?: ReadonlySet<string>): boo
 }
 
 /** The code without the mirror's prefix. */
-export function baseCodeOf(code: string): string {
+export function baseAssetCodeOf(code: string): string {
   return isEarnMirror(code) ? code.slice(2) : code
 }
 
-export function readCode(code: string, atMs = today): Asset {
-  return assetOf('binance', baseCodeOf(code), atMs)
+export function readAssetCode(code: string, atMs = today): Asset {
+  return assetOf('binance', baseAssetCodeOf(code), atMs)
 }

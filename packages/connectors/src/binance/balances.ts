@@ -6,7 +6,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import type { Balance, Spent } from '../kit/connector.ts'
 import { parseJson, readAnswer } from '../kit/json.ts'
-import { isEarnMirror, readCode } from './assets.ts'
+import { isEarnMirror, readAssetCode } from './assets.ts'
 import { joinSpent, type Call } from './client.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
@@ -84,7 +84,7 @@ function readAmount(code: string, value: string): Decimal {
 function toBalances(held: readonly Held[]): Balance[] {
   const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
   for (const { code, amount, isLocked } of held) {
-    const asset = readCode(code)
+    const asset = readAssetCode(code)
     const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
     folded.set(
       asset.assetId,

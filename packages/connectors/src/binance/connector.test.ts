@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { dayMs, type Fault, SourceError } from '@assay/core'
-import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, Session, Window } from '../kit/connector.ts'
+import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, AccountReader, Window } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
 const credentials: ApiKeyCredentials = {
@@ -38,7 +38,7 @@ const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
 })
 
 const nowMs = Date.UTC(2026, 0, 15)
-let session: Session
+let reader: AccountReader
 
 before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
 after(() => {
@@ -47,14 +47,14 @@ after(() => {
 })
 beforeEach(() => {
   received.length = 0
-  session = open()
+  reader = open()
 })
 
-function open(given: ApiKeyCredentials = credentials): Session {
+function open(given: ApiKeyCredentials = credentials): AccountReader {
   return openAt(nowMs, given)
 }
 
-function openAt(atMs: number, given: ApiKeyCredentials = credentials): Session {
+function openAt(atMs: number, given: ApiKeyCredentials = credentials): AccountReader {
   return connector.open(given, {
     fetch: globalThis.fetch,
     now: () => atMs,
@@ -84,7 +84,7 @@ async function faultOf(promise: Promise<unknown>): Promise<SourceError> {
 describe('a signed call', () => {
   it('is signed over everything that is sent, and carries the key only in a header', async () => {
     answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
-    await session.verify()
+    await reader.verify()
     const [{ query, headers }] = received as [Received]
     const [payload = '', signature] = query.split('&signature=')
     assert.equal(signature, createHmac('sha256', credentials.secretKey).update(payload).digest('hex'))
@@ -100,8 +100,8 @@ describe('a signed call', () => {
       const isInTime = params.get('timestamp') === String(theirsMs)
       return isInTime ? { body: { ...rights, enableReading: false } } : { status: 400, body: { code: -1021, msg: 'x' } }
     }
-    await session.verify()
-    await session.verify()
+    await reader.verify()
+    await reader.verify()
     // Refused, time fetched, accepted; from then on the difference is known.
     assert.deepEqual(
       received.map(({ path }) => path.split('/').at(-1)),
@@ -129,7 +129,7 @@ describe('a signed call', () => {
   for (const [status, code, fault] of errors) {
     it(`HTTP ${status} with code ${code} is ${fault}`, async () => {
       answer = () => ({ status, body: code === 0 ? '<html></html>' : { code, msg: `key ${credentials.apiKey}` } })
-      const error = await faultOf(session.verify())
+      const error = await faultOf(reader.verify())
       assert.equal(error.fault, fault)
       assert.ok(!error.message.includes(credentials.apiKey))
     })
@@ -138,25 +138,25 @@ describe('a signed call', () => {
   it('−2015 under /api is investigated: the rights of the key show the cause', async () => {
     const rejected = { status: 401, body: { code: -2015, msg: 'x' } }
     answerBy({ account: rejected, apiRestrictions: { status: 400, body: { code: -2008, msg: 'x' } } })
-    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
+    assert.equal((await faultOf(reader.fetchBalances({}))).fault, 'invalid_credentials')
     answerBy({ account: rejected, apiRestrictions: rejected })
-    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
-    const { missing } = await session.verify()
+    assert.equal((await faultOf(reader.fetchBalances({}))).fault, 'invalid_credentials')
+    const { missing } = await reader.verify()
     assert.equal(missing[0], 'Enable Reading')
     assert.match(missing[1] ?? '', /trusted IPs/)
     answerBy({ account: rejected, apiRestrictions: { body: rights } })
-    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'missing_permission')
+    assert.equal((await faultOf(reader.fetchBalances({}))).fault, 'missing_permission')
   })
 
   it('429 and 418 give the time to wait', async () => {
     for (const status of [429, 418]) {
       answer = () => ({ status, headers: { 'Retry-After': '17' }, body: { code: -1003, msg: 'x' } })
-      const { fault, retryAfterMs } = await faultOf(session.verify())
+      const { fault, retryAfterMs } = await faultOf(reader.verify())
       assert.deepEqual([fault, retryAfterMs], ['rate_limited', 17_000])
     }
     // Binance has sent 0, and bans an address that retries at once: the next full minute is the earliest.
     answer = () => ({ status: 429, headers: { 'Retry-After': '0' }, body: { code: -1003, msg: 'x' } })
-    assert.equal((await faultOf(session.verify())).retryAfterMs, 60_000)
+    assert.equal((await faultOf(reader.verify())).retryAfterMs, 60_000)
   })
 })
 
@@ -167,7 +167,7 @@ describe('the rights of a key', () => {
       apiRestrictions: { headers, body: rights },
       account: { headers: { 'X-MBX-USED-WEIGHT-1M': '41' }, body: { balances: [], uid: 354937868 } },
     })
-    const account = await session.verify()
+    const account = await reader.verify()
     assert.deepEqual([account.excess, account.missing], [[], []])
     assert.deepEqual(account.spent, [
       { bucket: 'sapi', used: 3 },
@@ -182,12 +182,12 @@ describe('the rights of a key', () => {
       apiRestrictions: { body: { ...rights, enableWithdrawals: true, enableMargin: false, enableMoonTrading: true } },
       account: { body: { balances: [], uid: 1 } },
     })
-    assert.deepEqual((await session.verify()).excess, ['Enable Withdrawals', 'enableMoonTrading'])
+    assert.deepEqual((await reader.verify()).excess, ['Enable Withdrawals', 'enableMoonTrading'])
   })
 
   it('a key without the right to read is reported, and no further call is made', async () => {
     answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
-    assert.deepEqual((await session.verify()).missing, ['Enable Reading'])
+    assert.deepEqual((await reader.verify()).missing, ['Enable Reading'])
     assert.equal(received.length, 1)
   })
 })
@@ -218,7 +218,7 @@ describe('balances', () => {
       },
       'locked/position': { body: { rows: [{ asset: 'DOT', amount: '40.00000000' }], total: 1 } },
     })
-    const { balances, state } = await session.fetchBalances({})
+    const { balances, state } = await reader.fetchBalances({})
     assert.deepEqual(
       balances.map(({ symbol, liquid, staked }) => [symbol, liquid, staked]),
       [
@@ -233,17 +233,17 @@ describe('balances', () => {
 })
 
 function request(stream: string, window: Window, more: Partial<PageRequest> = {}): PageRequest {
-  return { stream, partition: '', window, position: null, cursor: null, state: {}, ...more }
+  return { stream, partition: '', window, pageMark: null, lastingMark: null, state: {}, ...more }
 }
 
 async function walk(first: PageRequest): Promise<Page[]> {
   const pages: Page[] = []
-  let position = first.position
+  let pageMark = first.pageMark
   do {
-    const page = await session.fetchPage({ ...first, position })
+    const page = await reader.fetchPage({ ...first, pageMark })
     pages.push(page)
-    position = page.next
-  } while (position !== null)
+    pageMark = page.next
+  } while (pageMark !== null)
   return pages
 }
 
@@ -298,9 +298,9 @@ describe('a list that is read by time', () => {
   it('learns the assets that it names', async () => {
     answer = () => ({ body: { list: [convertRow('1', { createTime: nowMs - 1 })], moreData: false } })
     const window: Window = { unit: 'ms', start: nowMs - dayMs, end: nowMs }
-    const { state } = await session.fetchPage(request('converts', window, { state: { assets: ['BTC'] } }))
+    const { state } = await reader.fetchPage(request('converts', window, { state: { assets: ['BTC'] } }))
     assert.deepEqual(state, { assets: ['BTC', 'EUR', 'USDT'] })
-    const again = await session.fetchPage(request('converts', window, { state: state ?? {} }))
+    const again = await reader.fetchPage(request('converts', window, { state: state ?? {} }))
     assert.equal(again.state, undefined)
   })
 
@@ -309,7 +309,7 @@ describe('a list that is read by time', () => {
       body: '[{"id":"1","coin":"BTC","amount":"0.1","status":1,"insertTime":1767225600000},{"odd":1.50}]',
     })
     const window: Window = { unit: 'ms', start: Date.UTC(2026, 0, 1), end: nowMs }
-    const { records } = await session.fetchPage(request('deposits', window))
+    const { records } = await reader.fetchPage(request('deposits', window))
     assert.deepEqual(
       records.map(({ key, body, unreadable }) => [key.length < 64 ? key : 'hash', body, unreadable === undefined]),
       [
@@ -357,23 +357,23 @@ describe('trades', () => {
     }
   })
 
-  it('are read by id, each once, and the cursor outlives the window', async () => {
+  it('are read by id, each once, and the lasting mark outlives the window', async () => {
     const pages = await walk(request('trades', sinceLaunch, pair))
     assert.equal(new Set(pages.flatMap(({ records }) => records.map(({ key }) => key))).size, trades.length)
-    const cursor = pages.at(-1)?.cursor ?? null
+    const lastingMark = pages.at(-1)?.lastingMark ?? null
     received.length = 0
     const newer: Window = { unit: 'ms', start: nowMs, end: nowMs + dayMs }
-    assert.deepEqual((await walk(request('trades', newer, { ...pair, cursor }))).length, 1)
+    assert.deepEqual((await walk(request('trades', newer, { ...pair, lastingMark }))).length, 1)
     assert.equal(received[0]?.params.get('fromId'), String(28_457 + 2_299 * 3 + 1))
     // Everything before the time of the last reading is already stored.
-    await walk(request('trades', { ...sinceLaunch, end: nowMs - dayMs }, { ...pair, cursor }))
+    await walk(request('trades', { ...sinceLaunch, end: nowMs - dayMs }, { ...pair, lastingMark }))
     assert.equal(received.length, 1)
   })
 
   it('of a pair that Binance no longer knows end, and the list is named only once in a rotation', async () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
     const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }
-    const page = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state }))
+    const page = await reader.fetchPage(request('trades', sinceLaunch, { ...pair, state }))
     assert.deepEqual(page, { records: [], next: null, isGone: true, state: { ...state, lost: ['BNB/BTC'] } })
     const listedOn = async (day: number): Promise<boolean> => {
       answerBy({ exchangeInfo: { body: { symbols: [{ symbol: 'BNBBTC', baseAsset: 'BNB', quoteAsset: 'BTC' }] } } })
@@ -391,7 +391,7 @@ describe('the pairs to read', () => {
     return { symbol: `${baseAsset}${quoteAsset}`, status: 'BREAK', baseAsset, quoteAsset }
   })
   const namesOf = async (state: ConnectorState): Promise<string[]> =>
-    ((await session.listPartitions?.(state)) ?? []).map(({ partition }) => partition)
+    ((await reader.listPartitions?.(state)) ?? []).map(({ partition }) => partition)
 
   beforeEach(() => answerBy({ exchangeInfo: { body: { symbols } } }))
 
@@ -403,7 +403,7 @@ describe('the pairs to read', () => {
   it('are all that touch a seen asset while the connection is new', async () => {
     assert.deepEqual(await namesOf({ assets: ['BTC'], connectedAtMs: nowMs - 1 }), ['BTC/USDT', 'ETH/BTC'])
     assert.deepEqual(await namesOf({ assets: ['ETH', 'EUR'], connectedAtMs: nowMs }), ['ETH/BTC', 'ETH/EUR', 'XRP/EUR'])
-    assert.equal(received.length, 1, 'a session asks for the pairs once')
+    assert.equal(received.length, 1, 'a reader asks for the pairs once')
   })
 
   it('are later those of two seen assets, and every other one within four weeks', async () => {
@@ -424,12 +424,12 @@ describe('the pairs to read', () => {
 
   it('include one with stored trades that Binance no longer lists', async () => {
     const known = [
-      { stream: 'trades', partition: 'ADA/BTC', cursor: '17@1' },
-      { stream: 'trades', partition: 'SOL/BTC', cursor: '0@1' },
-      { stream: 'trades', partition: 'BTC/USDT', cursor: '9@1' },
+      { stream: 'trades', partition: 'ADA/BTC', lastingMark: '17@1' },
+      { stream: 'trades', partition: 'SOL/BTC', lastingMark: '0@1' },
+      { stream: 'trades', partition: 'BTC/USDT', lastingMark: '9@1' },
     ]
     const state = { assets: ['ADA', 'BTC', 'SOL', 'USDT'], connectedAtMs: 0 }
-    const listed = ((await session.listPartitions?.(state, known)) ?? []).map(({ partition }) => partition)
+    const listed = ((await reader.listPartitions?.(state, known)) ?? []).map(({ partition }) => partition)
     assert.deepEqual(
       listed.filter((partition) => known.some((one) => one.partition === partition)),
       ['BTC/USDT', 'ADA/BTC', 'SOL/BTC'],
@@ -437,9 +437,9 @@ describe('the pairs to read', () => {
     // SOL is in no pair and is guessed; ADA was guessed and known, and is named once.
     assert.equal(new Set(listed).size, listed.length)
     const withEth = { assets: ['BTC', 'ETH', 'XRP'], connectedAtMs: 0 }
-    const kept = [{ stream: 'trades', partition: 'XRP/ETH', cursor: '3@1' }]
-    assert.ok((await session.listPartitions?.(withEth, kept))?.some(({ partition }) => partition === 'XRP/ETH'))
-    assert.ok(!(await session.listPartitions?.(withEth, []))?.some(({ partition }) => partition === 'XRP/ETH'))
+    const kept = [{ stream: 'trades', partition: 'XRP/ETH', lastingMark: '3@1' }]
+    assert.ok((await reader.listPartitions?.(withEth, kept))?.some(({ partition }) => partition === 'XRP/ETH'))
+    assert.ok(!(await reader.listPartitions?.(withEth, []))?.some(({ partition }) => partition === 'XRP/ETH'))
   })
 })
 

@@ -3,9 +3,9 @@
  * one of them for each pair that was traded. Moves between the spot wallet and Simple Earn change no balance and are
  * not read.
  */
-import type { ApiKeyCredentials, Budget, Connector, Io, Session } from '../kit/connector.ts'
+import type { ApiKeyCredentials, Budget, Connector, Io, AccountReader } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'
-import { baseCodeOf } from './assets.ts'
+import { baseAssetCodeOf } from './assets.ts'
 import { fetchBalances } from './balances.ts'
 import { createClient } from './client.ts'
 import { binanceDefinition } from './definition.ts'
@@ -39,15 +39,15 @@ export const connector: Connector = {
   atOnce: { callsMax: 8, joinStates },
   open(credentials, io) {
     if (credentials.type !== 'api_key') throw new TypeError('Binance uses API keys')
-    return openSession(credentials, io)
+    return openReader(credentials, io)
   },
   linkKeys,
   toTransactions,
 }
 
-function openSession(credentials: ApiKeyCredentials, io: Io): Session {
+function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   const call = createClient(credentials, io)
-  // The list of pairs is long and seldom changes: a session asks for it once.
+  // The list of pairs is long and seldom changes: a reader asks for it once.
   let pairs: Pair[] | undefined
   return {
     verify: () => fetchAccount(credentials.apiKey, call),
@@ -55,7 +55,7 @@ function openSession(credentials: ApiKeyCredentials, io: Io): Session {
       const { balances, codes, spent } = await fetchBalances(call)
       const { connectedAtMs = Math.round(io.now()) } = readState(state)
       const dated = { ...state, connectedAtMs }
-      const learned = withAssets(dated, codes.map(baseCodeOf))
+      const learned = withAssets(dated, codes.map(baseAssetCodeOf))
       const isFirst = state['connectedAtMs'] === undefined
       return { balances, spent, ...(learned !== undefined || isFirst ? { state: learned ?? dated } : {}) }
     },

@@ -1,13 +1,13 @@
 /**
  * One page of each list. Binance limits how wide a window may be (30 to 180 days) and answers a window that is too wide
  * with an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the
- * position names the piece. Both edges of Binance's filters are inclusive.
+ * page mark names the piece. Both edges of Binance's filters are inclusive.
  */
 import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { isJsonObject, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
-import { keepInside, toRawRecord } from '../kit/records.ts'
+import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
 import type { Answered, Call } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
@@ -149,7 +149,7 @@ export function fetchPage(call: Call, stream: StreamName, request: PageRequest, 
 }
 
 /** A piece of a window: where it starts, how wide it is, and which of its pages is next. */
-interface Place {
+interface PageMark {
   startMs: number
   spanMs: number
   /** Rows or pages that were already read. */
@@ -161,20 +161,20 @@ const spanMinMs = 1_000
 async function fetchListPage(
   call: Call,
   stream: Exclude<StreamName, 'trades'>,
-  { window, position, state }: PageRequest,
+  { window, pageMark, state }: PageRequest,
 ): Promise<Page> {
   const shape = shapes[stream]
-  const place = position === null ? startOf(shape, window) : readPlace(position)
+  const mark = pageMark === null ? startOf(shape, window) : readMark(pageMark)
   const whole = shape.isComplete ? { complete: window } : {}
-  if (place.startMs >= window.end) return { records: [], next: null, ...whole }
-  const endMs = Math.min(place.startMs + place.spanMs, window.end)
+  if (mark.startMs >= window.end) return { records: [], next: null, ...whole }
+  const endMs = Math.min(mark.startMs + mark.spanMs, window.end)
   const { text, spent } = await call(shape.endpoint, {
-    ...shape.toParams(place.startMs, endMs),
-    ...pageOf(shape, place),
+    ...shape.toParams(mark.startMs, endMs),
+    ...pageOf(shape, mark),
   })
   const { rows, hasMore = false } = shape.rowsOf(parseJsonVerbatim(text))
   const read = readRows(stream, rows, window)
-  const next = nextPlace(shape, place, endMs, rows.length, hasMore)
+  const next = nextMark(shape, mark, endMs, rows.length, hasMore)
   const isOver = next.startMs >= window.end
   const learned = withAssets(state, read.codes)
   return {
@@ -186,17 +186,17 @@ async function fetchListPage(
   }
 }
 
-function startOf({ sinceMs, spanMs }: ListShape, window: Window): Place {
+function startOf({ sinceMs, spanMs }: ListShape, window: Window): PageMark {
   return { startMs: Math.max(sinceMs, window.start), spanMs, passed: 0 }
 }
 
-function readPlace(position: string): Place {
-  const [, startMs, spanMs, passed] = /^(\d+):(\d+):(\d+)$/.exec(position) ?? []
-  if (passed === undefined) throw new RangeError('not a position of this list')
+function readMark(pageMark: string): PageMark {
+  const [, startMs, spanMs, passed] = /^(\d+):(\d+):(\d+)$/.exec(pageMark) ?? []
+  if (passed === undefined) throw new RangeError('not a page mark of this list')
   return { startMs: Number(startMs), spanMs: Number(spanMs), passed: Number(passed) }
 }
 
-function pageOf({ paging, pageSize, endpoint }: ListShape, { passed }: Place): Params {
+function pageOf({ paging, pageSize, endpoint }: ListShape, { passed }: PageMark): Params {
   if (paging === 'offset') return { offset: String(passed), limit: String(pageSize) }
   if (paging === 'number') {
     const isFiat = endpoint.path.includes('/fiat/')
@@ -208,13 +208,13 @@ function pageOf({ paging, pageSize, endpoint }: ListShape, { passed }: Place): P
 }
 
 /** Totals are wrong in practice, so a page that is empty ends a piece. */
-function nextPlace(shape: ListShape, place: Place, endMs: number, rows: number, hasMore: boolean): Place {
+function nextMark(shape: ListShape, mark: PageMark, endMs: number, rows: number, hasMore: boolean): PageMark {
   const { paging, pageSize, spanMs } = shape
-  if (paging === 'span' && (hasMore || rows >= pageSize) && place.spanMs > spanMinMs) {
-    return { ...place, spanMs: Math.max(spanMinMs, Math.floor((endMs - place.startMs) / 2)) }
+  if (paging === 'span' && (hasMore || rows >= pageSize) && mark.spanMs > spanMinMs) {
+    return { ...mark, spanMs: Math.max(spanMinMs, Math.floor((endMs - mark.startMs) / 2)) }
   }
   const isLast = rows === 0 || (shape.isShortPageLast === true && rows < pageSize)
-  if (paging !== 'span' && !isLast) return { ...place, passed: place.passed + (paging === 'offset' ? rows : 1) }
+  if (paging !== 'span' && !isLast) return { ...mark, passed: mark.passed + (paging === 'offset' ? rows : 1) }
   return { startMs: endMs, spanMs, passed: 0 }
 }
 
@@ -225,7 +225,7 @@ interface ReadRows {
 
 function readRows(stream: StreamName, rows: readonly unknown[], window: Window): ReadRows {
   const codes = new Set<string>()
-  const records = rows.map((row) =>
+  const records = toPageRows(rows).map((row) =>
     toRawRecord(JSON.stringify(row), window, (body) => {
       const { codes: named, ...head } = headReaders[stream](body)
       for (const code of named) codes.add(code)
@@ -238,19 +238,19 @@ function readRows(stream: StreamName, rows: readonly unknown[], window: Window):
 const tradesMax = 1_000
 
 /**
- * Trades are read by id, because a window in time may have 24 hours at most. The lasting cursor says that all trades
+ * Trades are read by id, because a window in time may have 24 hours at most. The lasting mark says that all trades
  * below this id are stored, and when the list was read to its end: a window that ended before then has nothing new. A
  * walk may store trades from outside of its window, which does no harm, because their ids are unique.
  */
 async function fetchTrades(
   call: Call,
-  { partition, window, position, cursor, state }: PageRequest,
+  { partition, window, pageMark, lastingMark, state }: PageRequest,
   nowMs: number,
 ): Promise<Page> {
   const pair = readPartition(partition)
-  const lasting = readCursor(cursor)
-  if (position === null && lasting.readAtMs >= window.end) return { records: [], next: null }
-  const fromId = largerId(position ?? '0', lasting.fromId)
+  const lasting = readLastingMark(lastingMark)
+  if (pageMark === null && lasting.readAtMs >= window.end) return { records: [], next: null }
+  const fromId = largerId(pageMark ?? '0', lasting.fromId)
   const asked = await askTrades(call, pair.symbol, fromId)
   // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list
   // back. So the list ends here and is no longer named; what the pair moved shows as the difference between balance and
@@ -268,7 +268,7 @@ async function fetchTrades(
   return {
     records,
     next: isOver ? null : nextId,
-    cursor: `${nextId}@${isOver ? nowMs : lasting.readAtMs}`,
+    lastingMark: `${nextId}@${isOver ? nowMs : lasting.readAtMs}`,
     ...(learned === undefined ? {} : { state: learned }),
     spent: asked.spent,
   }
@@ -289,12 +289,12 @@ export function listGonePairs(pairs: readonly Pair[], known: readonly KnownParti
   const listed = new Set(pairs.map(toPartition))
   return known
     .filter(({ stream, partition }) => stream === 'trades' && !listed.has(partition))
-    .filter(({ cursor }) => readCursor(cursor).fromId !== '0')
+    .filter(({ lastingMark }) => readLastingMark(lastingMark).fromId !== '0')
     .map(({ partition }) => readPartition(partition))
 }
 
-function readCursor(cursor: string | null): { fromId: string; readAtMs: number } {
-  const [, fromId = '0', readAtMs = '0'] = /^(\d+)@(\d+)$/.exec(cursor ?? '') ?? []
+function readLastingMark(lastingMark: string | null): { fromId: string; readAtMs: number } {
+  const [, fromId = '0', readAtMs = '0'] = /^(\d+)@(\d+)$/.exec(lastingMark ?? '') ?? []
   return { fromId, readAtMs: Number(readAtMs) }
 }
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { findDecimal, zero, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import { parseJson } from '../kit/json.ts'
-import { baseCodeOf } from './assets.ts'
+import { baseAssetCodeOf } from './assets.ts'
 import type { StreamName } from './definition.ts'
 
 /** What the reader needs to know about a record of any list. */
@@ -201,7 +201,7 @@ export function fiatProgress({ status }: { status: string }): Progress {
 }
 
 function headOf(key: string, timeMs: number, codes: readonly string[], progress: Progress = 'confirmed'): Head {
-  const head = { key, occurredAtMs: timeMs, codes: [...new Set(codes.map(baseCodeOf))] }
+  const head = { key, occurredAtMs: timeMs, codes: [...new Set(codes.map(baseAssetCodeOf))] }
   return progress === 'pending' ? { ...head, pending: true } : head
 }
 

@@ -2,13 +2,26 @@
  * Turns records into transactions. Nearly every record is one transaction; the fills of one order are joined. For each
  * asset, the change of a balance = inputs − outputs − fees.
  */
-import { absolute, add, isNegative, isZero, multiply, subtract, zero } from '@assay/core'
-import type { Category, Decimal, FeeKind, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
+import {
+  absolute,
+  add,
+  isNegative,
+  isZero,
+  multiply,
+  subtract,
+  zero,
+  type Category,
+  type Decimal,
+  type FeeKind,
+  type FeeLeg,
+  type Leg,
+  type TransactionDraft,
+  type TransactionType,
+} from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
-import { readCode } from './assets.ts'
+import { readAssetCode } from './assets.ts'
 import type { StreamName } from './definition.ts'
-import { isSwap, toDividendKind } from './dividends.ts'
 import { readPartition } from './pairs.ts'
 import * as rows from './records.ts'
 
@@ -47,7 +60,7 @@ const singleDrafts: Readonly<Record<SingleStream, (body: string, key: string) =>
 
 function toLegs(code: string, amount: Decimal, atMs: number): Leg[] {
   if (isZero(amount)) return []
-  const { assetId, symbol } = readCode(code, atMs)
+  const { assetId, symbol } = readAssetCode(code, atMs)
   return [{ assetId, symbol, amount }]
 }
 
@@ -359,4 +372,32 @@ function toFiatOrderDraft(kind: 'deposit' | 'withdrawal', body: string): Transac
       description: rows.textOf(row.method),
     },
   )
+}
+
+// Asset dividends are everything that Binance gives out: airdrops, forks, Launchpool, staking, rebates. `enInfo` says
+// which in free words, such as "BHFT distribution" or "Launchpool"; so the kind is a rule's guess.
+
+/** A coin that was exchanged for its successor, such as "MATIC to POL swap". */
+function isSwap(words: string): boolean {
+  return /\b(?:swap|migration|redenomination|rebrand(?:ing)?)\b/i.test(words)
+}
+
+type Kind = Pick<TransactionDraft, 'type' | 'category' | 'method' | 'confidence' | 'incomplete'>
+
+const rules: readonly (readonly [words: RegExp, category: TransactionDraft['category'], confidence: number])[] = [
+  [/stak|launchpool|\bbeth\b|eth 2\.0/i, 'staking_reward', 0.9],
+  [/interest|savings|flexible|locked|earn|vault/i, 'interest', 0.9],
+  [/fork/i, 'fork', 0.8],
+  [/mining pool|\bmining\b/i, 'mining', 0.8],
+  [/airdrop|distribution|megadrop/i, 'airdrop', 0.9],
+  [/rebate|referral|commission|cashback|voucher|bonus|reward|gift/i, 'gift', 0.6],
+]
+
+function toDividendKind(words: string, isTaken: boolean): Kind {
+  const rule = rules.find(([pattern]) => pattern.test(words))
+  if (rule === undefined || isTaken) {
+    return { type: 'uncategorized', category: 'other', method: 'rule', confidence: 0, incomplete: ['type'] }
+  }
+  const [, category, confidence] = rule
+  return { type: 'input_only', category, method: 'rule', confidence, incomplete: [] }
 }

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { hourMs, SourceError } from '@assay/core'
-import type { Balances, ConnectorState, Io, Page, RawRecord, Session, WalletCredentials } from '../kit/connector.ts'
+import type {
+  Balances,
+  ConnectorState,
+  Io,
+  Page,
+  RawRecord,
+  AccountReader,
+  WalletCredentials,
+} from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { gapLimit, replaceableDepth } from './definition.ts'
 import { toWallet } from './wallet.ts'
@@ -105,7 +113,7 @@ class TestChain {
     return answer === undefined ? new Response('Transaction not found', { status: 404 }) : Response.json(answer)
   }
 
-  open(credentials: Omit<WalletCredentials, 'type'> = { extendedPublicKey: zpub }): Session {
+  open(credentials: Omit<WalletCredentials, 'type'> = { extendedPublicKey: zpub }): AccountReader {
     const io: Io = {
       fetch: async (input) => {
         const path = new URL(new Request(input).url).pathname.replace('/api', '')
@@ -128,32 +136,37 @@ class Books {
   withdrawn: string[] = []
   pages: Page[] = []
 
-  async readBalance(session: Session): Promise<string | undefined> {
+  async readBalance(reader: AccountReader): Promise<string | undefined> {
     let answer: Balances
     do {
-      answer = await session.fetchBalances(this.state)
+      answer = await reader.fetchBalances(this.state)
       this.state = JSON.parse(JSON.stringify(answer.state ?? this.state)) as ConnectorState
     } while (answer.isPartial === true)
     return answer.balances[0]?.liquid
   }
-  async readWindow(session: Session, start: number, end: number): Promise<void> {
-    let position: string | null = null
+  async readWindow(reader: AccountReader, start: number, end: number): Promise<void> {
+    let pageMark: string | null = null
     do {
       const request = { stream: 'transactions', partition: '', window: { unit: 'ms' as const, start, end } }
-      const page: Page = await session.fetchPage({ ...request, position, cursor: null, state: this.state })
+      const page: Page = await reader.fetchPage({
+        ...request,
+        pageMark,
+        lastingMark: null,
+        state: this.state,
+      })
       this.pages.push(page)
       for (const record of page.records) this.records.set(record.key, record)
       for (const key of page.withdrawn ?? []) this.records.delete(key)
       this.withdrawn.push(...(page.withdrawn ?? []))
       this.state = JSON.parse(JSON.stringify(page.state ?? this.state)) as ConnectorState
-      position = page.next
-    } while (position !== null)
+      pageMark = page.next
+    } while (pageMark !== null)
   }
   /** Reads the wallet like the engine does. */
-  async run(chain: TestChain, session = chain.open(), start = 0): Promise<string | undefined> {
+  async run(chain: TestChain, reader = chain.open(), start = 0): Promise<string | undefined> {
     const untilMs = chain.nowMs
-    const balance = await this.readBalance(session)
-    await this.readWindow(session, start, untilMs)
+    const balance = await this.readBalance(reader)
+    await this.readWindow(reader, start, untilMs)
     return balance
   }
   get keys(): string[] {
@@ -241,12 +254,12 @@ describe('a history', () => {
       chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 880_000 + index * 150)
     }
     const books = new Books()
-    const session = chain.open(single)
+    const reader = chain.open(single)
     const edge = startMs - 40 * 24 * hourMs
-    await books.run(chain, session, edge)
+    await books.run(chain, reader, edge)
     const [recent, asked] = [books.keys.length, countOf(chain, /\/txs/)]
     assert.ok(recent > 25 && recent < 130)
-    await books.readWindow(session, 0, edge)
+    await books.readWindow(reader, 0, edge)
     assert.deepEqual(books.keys, keysOf(chain))
     // 130 transactions make six pages, and none was requested twice.
     assert.deepEqual([asked < 6, countOf(chain, /\/txs/)], [true, 6])
@@ -357,9 +370,9 @@ describe('a transaction that may still change', () => {
     const chain = new TestChain()
     const sent = Array.from({ length: 5_000 }, () => chain.pay({ stranger: 600 }, { [receiving(0)]: 546 }))
     const books = new Books()
-    const session = chain.open({ address: receiving(0) })
-    await books.readBalance(session)
-    await books.readWindow(session, startMs - hourMs, startMs)
+    const reader = chain.open({ address: receiving(0) })
+    await books.readBalance(reader)
+    await books.readWindow(reader, startMs - hourMs, startMs)
     assert.ok(JSON.stringify(books.state).length < 2 ** 18)
     const followed = books.records.size
     assert.ok(followed >= 200 && followed < 1_000, String(followed))
@@ -369,8 +382,8 @@ describe('a transaction that may still change', () => {
     chain.mine(mined, 900_000)
     chain.nowMs += hourMs
     chain.asked = []
-    await books.readBalance(session)
-    await books.readWindow(session, startMs, startMs + hourMs)
+    await books.readBalance(reader)
+    await books.readWindow(reader, startMs, startMs + hourMs)
     assert.ok(books.records.has(mined))
     assert.ok(chain.asked.length < followed + 20, `${chain.asked.length} requests`)
   })
@@ -468,8 +481,8 @@ describe('a server', () => {
     it(`that answers with ${name} is ${fault}, and the error names no address`, async () => {
       const chain = new TestChain()
       chain.broken = answer
-      const session = chain.open()
-      for (const ask of [() => session.verify(), () => session.fetchBalances({})]) {
+      const reader = chain.open()
+      for (const ask of [() => reader.verify(), () => reader.fetchBalances({})]) {
         await assert.rejects(ask(), (error) => {
           assert.ok(error instanceof SourceError)
           assert.equal(error.fault, fault)
@@ -483,16 +496,16 @@ describe('a server', () => {
   it('that loses one answer in a batch is asked again from there, and not for those before it', async () => {
     const chain = new TestChain()
     chain.pay({ payer: 2_000 }, { [receiving(3)]: 1_000 }, 800_000)
-    const session = chain.open()
+    const reader = chain.open()
     // The eighth address of the first batch.
     chain.broken = () => (chain.asked.length === 8 ? new Response('', { status: 503 }) : chain.answerLast())
-    const first = await session.fetchBalances({})
+    const first = await reader.fetchBalances({})
     assert.equal(first.isPartial, true)
     chain.broken = undefined
     chain.asked = []
     const books = new Books()
     books.state = first.state ?? {}
-    assert.equal(await books.readBalance(session), '0.00001')
+    assert.equal(await books.readBalance(reader), '0.00001')
     // Twenty behind the fourth address, without the seven that are known, and the twenty of change.
     assert.equal(chain.asked.length, 4 + gapLimit - 7 + gapLimit)
   })
@@ -509,11 +522,11 @@ describe('a server', () => {
 
   it('that fails in the middle of a wallet loses one batch, and the next call continues after the others', async () => {
     const chain = new TestChain()
-    const session = chain.open()
-    const first = await session.fetchBalances({})
+    const reader = chain.open()
+    const first = await reader.fetchBalances({})
     assert.equal(first.isPartial, true)
     chain.broken = () => new Response('', { status: 503 })
-    await assert.rejects(session.fetchBalances(first.state ?? {}))
+    await assert.rejects(reader.fetchBalances(first.state ?? {}))
     chain.broken = undefined
     chain.asked = []
     const second = await chain.open().fetchBalances(first.state ?? {})

@@ -4,7 +4,7 @@
  *
  * The balance comes from the blocks (`chain_stats`), never from the sum of the transactions that were read.
  */
-import type { Connector, ConnectorState, Credentials, Io, Session } from '../kit/connector.ts'
+import type { Connector, ConnectorState, Credentials, Io, AccountReader } from '../kit/connector.ts'
 import { bitcoinDefinition } from './definition.ts'
 import { createEsplora } from './esplora.ts'
 import { fetchPage } from './pages.ts'
@@ -35,14 +35,14 @@ export const connector: Connector = {
     balances: { calls: batchSize },
     partitions: {},
   },
-  open: openSession,
+  open: openReader,
   // A record is a whole transaction, so nothing else belongs to it.
   linkKeys: ({ key }) => [key],
   ownAddresses: (state) => readState(state).addresses.map(({ address }) => address),
   toTransactions,
 }
 
-function openSession(credentials: Credentials, io: Io): Session {
+function openReader(credentials: Credentials, io: Io): AccountReader {
   if (credentials.type !== 'wallet') throw new TypeError('Bitcoin is connected with an address or a public key')
   const wallet = toWallet(credentials)
   const esplora = createEsplora(io)

@@ -13,7 +13,7 @@
  * place (`below`), and the next window continues there instead of reading the top again.
  *
  * The state says what is unread and unsettled, and is committed together with each page. So a walk can resume at every
- * position, and reading a page twice adds nothing.
+ * page mark, and reading a page twice adds nothing.
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
@@ -29,7 +29,7 @@ const pageSize = 25
 /** Block times may be up to two hours ahead, and do not always increase with the height. */
 const blockTimeToleranceMs = 3 * 3_600_000
 
-const positionSchema = z.union([
+const pageMarkSchema = z.union([
   z.object({ at: z.literal('poll') }),
   z.object({ at: z.literal('unsettled'), tipHeight: z.number(), after: z.string() }),
   z.object({
@@ -41,7 +41,7 @@ const positionSchema = z.union([
     from: z.object({ txid: z.string(), seen: z.number(), top: z.number().nullable() }).nullable(),
   }),
 ])
-type Position = z.infer<typeof positionSchema>
+type PageMark = z.infer<typeof pageMarkSchema>
 
 interface Walk {
   wallet: Wallet
@@ -55,16 +55,16 @@ interface Walk {
 interface Step {
   records: RawRecord[]
   withdrawn?: string[]
-  next: Position | undefined
+  next: PageMark | undefined
 }
 
 export async function fetchPage(wallet: Wallet, esplora: Esplora, request: PageRequest, nowMs: number): Promise<Page> {
-  const { window, position: text } = request
+  const { window, pageMark } = request
   const state = readState(request.state)
   const before = JSON.stringify(state)
   const walk = { wallet, esplora, window, state, nowMs }
-  const position = text === null ? undefined : positionSchema.parse(JSON.parse(text))
-  const step = await takeStep(walk, position)
+  const mark = pageMark === null ? undefined : pageMarkSchema.parse(JSON.parse(pageMark))
+  const step = await takeStep(walk, mark)
   return {
     records: step.records,
     next: step.next === undefined ? null : JSON.stringify(step.next),
@@ -73,9 +73,9 @@ export async function fetchPage(wallet: Wallet, esplora: Esplora, request: PageR
   }
 }
 
-async function takeStep(walk: Walk, position: Position | undefined): Promise<Step> {
+async function takeStep(walk: Walk, mark: PageMark | undefined): Promise<Step> {
   const { wallet, esplora, state, window, nowMs } = walk
-  if (position !== undefined && position.at !== 'poll') return readOn(walk, position)
+  if (mark !== undefined && mark.at !== 'poll') return readOn(walk, mark)
   if (state.polledAtMs < Math.min(window.end, nowMs)) {
     await pollBatch(wallet, esplora, state, nowMs)
     // Continues even after the last batch, because the next step must start with the state that this page commits.
@@ -85,15 +85,15 @@ async function takeStep(walk: Walk, position: Position | undefined): Promise<Ste
   return isIdle ? { records: [], next: undefined } : readOn(walk, undefined)
 }
 
-async function readOn(walk: Walk, position: Exclude<Position, { at: 'poll' }> | undefined): Promise<Step> {
-  const tipHeight = position?.tipHeight ?? (await walk.esplora.fetchTipHeight())
-  if (position?.at === 'addresses') return readAddress(walk, position)
-  if (position === undefined) {
+async function readOn(walk: Walk, mark: Exclude<PageMark, { at: 'poll' }> | undefined): Promise<Step> {
+  const tipHeight = mark?.tipHeight ?? (await walk.esplora.fetchTipHeight())
+  if (mark?.at === 'addresses') return readAddress(walk, mark)
+  if (mark === undefined) {
     filterUnsettled(walk.state, (_, { block }) => block === undefined || isReplaceable(block, tipHeight))
     const [newest] = findNewestConfirmed(walk.state) ?? []
     if (newest !== undefined) return checkBlocks(walk, newest, tipHeight)
   }
-  const after = position?.after ?? ''
+  const after = mark?.after ?? ''
   const [txid] = Object.entries(walk.state.unsettled)
     .flatMap(([one, { block }]) => (block === undefined && one > after ? [one] : []))
     .toSorted()
@@ -121,7 +121,7 @@ async function checkBlocks(walk: Walk, newest: string, tipHeight: number): Promi
 
 async function lookAgain(walk: Walk, txid: string, tipHeight: number): Promise<Step> {
   const { esplora, state } = walk
-  const next: Position = { at: 'unsettled', tipHeight, after: txid }
+  const next: PageMark = { at: 'unsettled', tipHeight, after: txid }
   const found = await esplora.findTransaction(txid)
   if (found !== undefined) return { records: [keep(walk, toSeen(found, contextOf(walk, tipHeight)), tipHeight)], next }
   // What replaced it may be worth exactly as much, so that the sums of its addresses are unchanged.
@@ -183,33 +183,33 @@ function isDue({ stats, isRead, below }: KnownAddress, { start }: Window): boole
   return stats !== undefined && (isRead !== true || (below !== undefined && below.timeMs >= start))
 }
 
-async function readAddress(walk: Walk, position: Extract<Position, { at: 'addresses' }>): Promise<Step> {
+async function readAddress(walk: Walk, mark: Extract<PageMark, { at: 'addresses' }>): Promise<Step> {
   const { state, window } = walk
-  const place = state.addresses.findIndex(({ address }) => address === position.address)
+  const place = state.addresses.findIndex(({ address }) => address === mark.address)
   const entry =
-    position.from === null ? state.addresses.slice(place + 1).find((one) => isDue(one, window)) : state.addresses[place]
+    mark.from === null ? state.addresses.slice(place + 1).find((one) => isDue(one, window)) : state.addresses[place]
   if (entry === undefined) return { records: [], next: undefined }
-  const { tipHeight } = position
-  const from = position.from ?? startOf(entry)
+  const { tipHeight } = mark
+  const from = mark.from ?? startOf(entry)
   const rows = await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null)
   const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
   const records = seen.flatMap((one) => (isTooMany(state, one) ? [] : [keep(walk, one, tipHeight)]))
   const goesOn = moveOn(entry, { seen, from, window, tipHeight })
   const isMore =
     goesOn !== null || state.addresses.slice(state.addresses.indexOf(entry) + 1).some((one) => isDue(one, window))
-  return { records, next: isMore ? { ...position, address: entry.address, from: goesOn } : undefined }
+  return { records, next: isMore ? { ...mark, address: entry.address, from: goesOn } : undefined }
 }
 
-type Place = NonNullable<Extract<Position, { at: 'addresses' }>['from']>
+type AddressMark = NonNullable<Extract<PageMark, { at: 'addresses' }>['from']>
 
 /** Starts at the top of an address that changed, or where the last window stopped. */
-function startOf({ isRead, below }: KnownAddress): Place | null {
+function startOf({ isRead, below }: KnownAddress): AddressMark | null {
   return isRead === true && below !== undefined ? { txid: below.txid, seen: below.seen, top: null } : null
 }
 
 interface Shown {
   seen: readonly SeenTransaction[]
-  from: Place | null
+  from: AddressMark | null
   window: Window
   tipHeight: number
 }
@@ -217,7 +217,7 @@ interface Shown {
 /**
  * Returns where the list of this address continues, or null when it was read far enough, which `entry` then records.
  */
-function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): Place | null {
+function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): AddressMark | null {
   const confirmed = seen.flatMap(({ txid, block }) =>
     txid === undefined || block === undefined ? [] : [{ txid, ...block }],
   )

@@ -84,7 +84,7 @@ function findAccount(extendedPublicKey: string | undefined, descriptor: string |
 function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): Branch[] {
   return branches.map((steps) => {
     let parent: HDKey | undefined
-    // Derived on first use, because a session that only verifies needs one address.
+    // Derived on first use, because a reader that only verifies needs one address.
     const getParent = (): HDKey => (parent ??= steps.reduce((node, step) => node.deriveChild(step), new HDKey(key)))
     return {
       id: [script, ...steps].join('/'),

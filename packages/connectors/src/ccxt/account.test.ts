@@ -78,8 +78,8 @@ describe('keys that cannot work', () => {
       ['hünter2', 's'],
       ['k', 'hunter2\u0000'],
     ] as const) {
-      const session = createCcxtConnector('gate').open({ type: 'api_key', apiKey, secretKey }, io)
-      await assert.rejects(session.verify(), (error: SourceError) => {
+      const reader = createCcxtConnector('gate').open({ type: 'api_key', apiKey, secretKey }, io)
+      await assert.rejects(reader.verify(), (error: SourceError) => {
         assert.equal(error.fault, 'invalid_credentials')
         assert.doesNotMatch(error.message, /h.nter2/)
         return true

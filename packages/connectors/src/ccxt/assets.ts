@@ -8,7 +8,7 @@ import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 /** The meaning that a code has today. */
 const today = Number.MAX_SAFE_INTEGER
 
-export function readCode(providerId: string, code: string, atMs = today): Asset {
+export function readAssetCode(providerId: string, code: string, atMs = today): Asset {
   const own = assetOf(providerId, code, atMs)
   if (isKnownAsset(own.assetId)) return own
   const shared = assetOf('ccxt', code, atMs)

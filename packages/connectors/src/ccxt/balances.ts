@@ -7,8 +7,8 @@ import { z } from 'zod'
 import type { Balance } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
 import { findAbout } from './catalogue/about.ts'
-import { readCode } from './assets.ts'
-import { Unsupported, type CcxtClient } from './client.ts'
+import { readAssetCode } from './assets.ts'
+import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
 
 const amount = z.union([z.string(), z.number().transform(String)]).nullish()
 const amounts = z.record(z.string(), amount)
@@ -48,7 +48,8 @@ async function ask(client: CcxtClient, params: Readonly<Record<string, unknown>>
   try {
     return await client.balances(params)
   } catch (error) {
-    if (error instanceof Unsupported) throw new SourceError('unreadable_answer', 'fetchBalance: not supported')
+    if (error instanceof Unsupported || error instanceof UnknownSymbol)
+      throw new SourceError('unreadable_answer', 'fetchBalance: not supported')
     throw error
   }
 }
@@ -63,7 +64,7 @@ function toAmount(code: string, value: string): Decimal {
 function toBalances(providerId: string, codes: readonly string[], held: ReadonlyMap<string, Decimal>): Balance[] {
   const folded = new Map<string, { asset: Asset; liquid: Decimal }>()
   for (const code of codes) {
-    const asset = readCode(providerId, code)
+    const asset = readAssetCode(providerId, code)
     const before = folded.get(asset.assetId)?.liquid ?? zero
     folded.set(asset.assetId, { asset, liquid: add(before, held.get(code) ?? zero) })
   }

@@ -1,6 +1,6 @@
 /**
  * A ccxt client for one exchange and one credential. ccxt signs and parses, and knows endpoints, parameters and error
- * classes. We turn off its throttle (the engine meters calls) and its floats (`number: String`, digits.ts), give it the
+ * classes. We turn off its throttle (the engine meters calls) and its floats (`number: String`, below), give it the
  * service's clock, and send our own user agent instead of a browser's.
  *
  * kit/ccxt.ts knows how its exchange reports a refusal. This client leaves every status to ccxt, because most exchanges
@@ -8,12 +8,10 @@
  */
 import { hourMs, SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
-import { loadExchange } from '../kit/ccxt-exchange.ts'
-import { toSourceError } from '../kit/ccxt.ts'
+import { limitDecimals, loadExchange, toSourceError } from '../kit/ccxt.ts'
 import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { conceal } from '../kit/secret.ts'
-import { createDigitReader } from './digits.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 
 /** The user's credentials, by ccxt's names. */
@@ -151,6 +149,7 @@ async function openExchange(
   }
   if (io.baseUrl !== undefined) exchange.urls['api'] = withHost(exchange.urls['api'], io.baseUrl)
   useClock(exchange, io)
+  limitDecimals(exchange)
   return exchange
 }
 
@@ -195,7 +194,7 @@ function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exch
 /** All users share the result, so it must not hold keys, even where listing markets requires one (Alpaca). */
 async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   let last: HttpAnswer | undefined
-  const { parse } = createDigitReader()
+  const { parse } = createDigitReader(marketsMax)
   const open = (given: CcxtKeys): Promise<Exchange> =>
     openExchange(facts, given, io, parse, (answer) => (last = answer))
   const exchange = await open({})
@@ -209,7 +208,9 @@ async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promi
       exchange.setMarketsFromExchange(signing)
     }
   } catch (error) {
-    throw toFault(error, 'fetchMarkets', last, io)
+    const fault = toFault(error, 'fetchMarkets', last, io)
+    // All lists need the markets. An exchange that refuses them as unknown or unsupported has not named one list.
+    throw fault instanceof SourceError ? fault : new SourceError('unreadable_answer', 'fetchMarkets: not supported')
   }
   return exchange
 }
@@ -327,4 +328,79 @@ function withHost(urls: unknown, baseUrl: string): unknown {
   if (typeof urls === 'string') return urls.replace(/^[a-z]+:\/\/[^/]+/, baseUrl.replace(/\/$/, ''))
   if (typeof urls !== 'object' || urls === null) return urls
   return Object.fromEntries(Object.entries(urls).map(([name, value]) => [name, withHost<unknown>(value, baseUrl)]))
+}
+
+// Parses JSON for ccxt without losing a digit. A number that JavaScript would print exactly as it was sent stays a
+// number, because ccxt compares codes such as `0` with numbers. Every other number becomes text, which ccxt's parsers
+// accept too. We remember the original text, so that a record is stored as the exchange wrote it.
+
+// TypeScript's library does not know these two yet (6.0).
+type Reviver = (this: object, key: string, value: unknown, context: { source?: string }) => unknown
+const { parse, rawJSON } = JSON as unknown as {
+  parse: (this: void, text: string, reviver: Reviver) => unknown
+  rawJSON: (this: void, text: string) => object
+}
+
+interface DigitReader {
+  /** Throws a SourceError for text that is not JSON. */
+  parse(text: string): unknown
+  /** Writes a value that contains parts of a parsed answer. Those parts keep the numbers exactly as they were sent. */
+  write(value: unknown): string
+}
+
+// ccxt uses texts of an answer (currencies, rates, ids) as names of members of plain objects. These names lead to what
+// all objects of the process share, where one exchange could change it for everyone. ccxt gets them altered.
+const sharedNames = new RegExp(
+  `__proto__|^(?:prototype|${Object.getOwnPropertyNames(Object.prototype).join('|')})$`,
+  'gi',
+)
+
+/**
+ * ccxt makes some kilobytes of each market, all at once, and they are kept: 16 MiB of the shortest rows took half a
+ * minute and 2 GB. No exchange is known to have half as many as this.
+ */
+const marketsMax = 20_000
+
+function createDigitReader(listMax = Infinity): DigitReader {
+  // What ccxt was given in place of a number or a text, by the object or array it is in. ccxt passes the exchange's
+  // objects on as `info`.
+  const sources = new WeakMap<object, Map<string, { given: string; source: string }>>()
+  return {
+    parse(text) {
+      try {
+        return parse(text, function (key, value, { source }) {
+          if (key.search(sharedNames) >= 0) return undefined
+          if (typeof value === 'object' && value !== null && countMembers(value) > listMax) {
+            throw new SourceError('unreadable_answer', `a list of more than ${listMax} members`)
+          }
+          const given = toHarmless(value, source)
+          if (given === value || typeof given !== 'string' || source === undefined) return value
+          const known = sources.get(this) ?? new Map<string, { given: string; source: string }>()
+          sources.set(this, known.set(key, { given, source }))
+          return given
+        })
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        const size = `${text.length} characters`
+        // A gateway answers with an HTML page while the API behind it is down or in maintenance.
+        if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
+        throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
+      }
+    },
+    write: (value) =>
+      JSON.stringify(value, function (this: object, key: string, member: unknown) {
+        const known = sources.get(this)?.get(key)
+        return known !== undefined && known.given === member ? rawJSON(known.source) : member
+      }),
+  }
+}
+
+function countMembers(value: object): number {
+  return Array.isArray(value) ? value.length : Object.keys(value).length
+}
+
+/** A number as text where JavaScript would lose digits, and a text that names nothing shared. */
+function toHarmless(value: unknown, source: string | undefined): unknown {
+  if (typeof value === 'number' && source !== undefined && String(value) !== source) return source
+  return typeof value === 'string' ? value.replace(sharedNames, (name) => `(${name.replaceAll('_', '')})`) : value
 }

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { dayMs, type Fault, SourceError } from '@assay/core'
-import type { ConnectorState, Io, Page, RawRecord, Session, StoredRecord } from '../kit/connector.ts'
+import type { ConnectorState, Io, Page, RawRecord, AccountReader, StoredRecord } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
@@ -135,7 +135,7 @@ const server = createServer({ keepAliveTimeout: 0 }, answer)
 const connector = createCcxtConnector('bitvavo')
 const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
 
-function open(key = secretKey): Session {
+function open(key = secretKey): AccountReader {
   const io: Io = {
     fetch: globalThis.fetch,
     now: () => nowMs,
@@ -146,14 +146,21 @@ function open(key = secretKey): Session {
 }
 
 async function walk(stream: string, partition = ''): Promise<{ records: RawRecord[]; last: Page; pages: number }> {
-  const session = open()
+  const reader = open()
   const byKey = new Map<string, RawRecord>()
-  let position: string | null = null
+  let pageMark: string | null = null
   for (let pages = 1; ; pages += 1) {
-    const page: Page = await session.fetchPage({ stream, partition, window, position, cursor: null, state: {} })
+    const page: Page = await reader.fetchPage({
+      stream,
+      partition,
+      window,
+      pageMark,
+      lastingMark: null,
+      state: {},
+    })
     for (const record of page.records) byKey.set(record.key, record)
-    position = page.next
-    if (position === null) return { records: [...byKey.values()], last: page, pages }
+    pageMark = page.next
+    if (pageMark === null) return { records: [...byKey.values()], last: page, pages }
     assert.ok(pages < 50, 'the walk does not end')
   }
 }
@@ -231,6 +238,41 @@ describe('the connector over ccxt', () => {
     )
   })
 
+  it('a deposit without a time is kept as unreadable, and the others of its page are read', async () => {
+    const deposit = { id: 1, order_id: 'D1', currency_code: 'JPY', amount: 10_000, status: 'COMPLETED' }
+    const dated = { ...deposit, order_id: 'D2', event_date: '2026-02-20T10:00:00.000' }
+    const io: Io = {
+      fetch: async (input) => {
+        const { pathname } = new URL(input instanceof Request ? input.url : input)
+        return Response.json(pathname.endsWith('/getcoinins') ? [deposit, dated] : [])
+      },
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
+    }
+    const reader = createCcxtConnector('bitflyer').open({ type: 'api_key', apiKey: 'k', secretKey }, io)
+    const request = { stream: 'deposits', partition: '', window, pageMark: null, lastingMark: null, state: {} }
+    const { records } = await reader.fetchPage(request)
+    assert.deepEqual(
+      records.map(({ unreadable, body }) => [unreadable, body.includes('"D1"')]).toSorted(),
+      [
+        [undefined, false],
+        [': timestamp: missing', true],
+      ].toSorted(),
+    )
+  })
+
+  it('markets that the exchange calls unknown are an unreadable answer, and no symbol is given up', async () => {
+    const io: Io = {
+      fetch: async () => new Response(refusal(203, 'symbol parameter is required.'), { status: 400 }),
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: 'http://unknown.test' },
+    }
+    const reader = connector.open({ type: 'api_key', apiKey: 'k', secretKey }, io)
+    const request = { stream: 'trades', partition: 'BTC/EUR', window, pageMark: null, lastingMark: null, state: {} }
+    await assert.rejects(
+      reader.fetchPage(request),
+      (error) => error instanceof SourceError && error.fault === 'unreadable_answer',
+    )
+  })
+
   it('a withdrawal has its fee beside it; a pending one is read again', async () => {
     const { records } = await walk('withdrawals')
     assert.deepEqual(records.map(({ pending }) => pending ?? false).toSorted(), [false, true])
@@ -254,13 +296,13 @@ describe('the connector over ccxt', () => {
   })
 
   it('symbols are those of assets that were seen, and a delisted one affects no other', async () => {
-    const session = open()
+    const reader = open()
     const state: ConnectorState = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs }
-    const partitions = (await session.listPartitions?.(state)) ?? []
+    const partitions = (await reader.listPartitions?.(state)) ?? []
     assert.ok(partitions.some(({ partition }) => partition === 'BTC/EUR'))
     assert.ok(!partitions.some(({ partition }) => partition === 'DOGE/USDC'))
-    const request = { stream: 'trades', window, position: null, cursor: null, state }
-    assert.deepEqual(await session.fetchPage({ ...request, partition: 'LUNA/EUR' }), {
+    const request = { stream: 'trades', window, pageMark: null, lastingMark: null, state }
+    assert.deepEqual(await reader.fetchPage({ ...request, partition: 'LUNA/EUR' }), {
       records: [],
       next: null,
       state: { ...state, lost: ['LUNA/EUR'] },

@@ -8,7 +8,7 @@
  * references connect the legs of a trade at some exchanges only, and half of the exchanges have no ledger. So a ledger
  * entry that another list also covers is stored but not counted, and no movement counts twice (transactions.ts).
  */
-import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
+import type { Connector, Credentials, Io, AccountReader } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'
 import { fetchBalances } from './balances.ts'
 import { createCcxtClient, type CcxtKeys } from './client.ts'
@@ -25,7 +25,7 @@ export function createCcxtConnector(providerId: string): Connector {
     providerId,
     version: 1,
     budget: toBudget(facts),
-    open: (credentials, io) => openSession(facts, toKeys(facts, credentials), io),
+    open: (credentials, io) => openReader(facts, toKeys(facts, credentials), io),
     linkKeys,
     toTransactions: (records) => toTransactions(providerId, records),
   }
@@ -45,7 +45,7 @@ function toKeys({ id, credentials: asked }: ExchangeFacts, given: Credentials): 
   return { apiKey, secret, ...(third === undefined || passphrase === undefined ? {} : { [third]: passphrase }) }
 }
 
-function openSession(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Session {
+function openReader(facts: ExchangeFacts, keys: CcxtKeys, io: Io): AccountReader {
   const client = createCcxtClient(facts, keys, io)
   const lists = listReadLists(facts)
   const identity = keys.apiKey ?? keys.uid ?? keys.walletAddress ?? ''

@@ -18,8 +18,8 @@ import { withAssets, withLost } from './state.ts'
 
 type Step = 'whole' | 'before' | 'behind' | 'long_before' | 'long_behind'
 
-/** The position of a walk: a piece of the window, and the part of it to request next. */
-interface Place {
+/** The page mark of a walk: a piece of the window, and the part of it to request next. */
+interface PageMark {
   startMs: number
   endMs: number
   step: Step
@@ -49,30 +49,30 @@ export async function fetchPage(client: CcxtClient, list: ReadList, request: Pag
 }
 
 async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
-  const { window, position, partition, state } = request
-  const place = position === null ? firstPlace(list, window) : readPlace(position)
-  if (place.startMs >= window.end) return { records: [], next: null, complete: window }
+  const { window, pageMark, partition, state } = request
+  const mark = pageMark === null ? firstMark(list, window) : readMark(pageMark)
+  if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
   const markets = await client.listMarkets()
   const key = list.by === null ? undefined : partition
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
-  const { sinceMs, params } = toQuestion(list, place)
+  const { sinceMs, params } = toQuestion(list, mark)
   const rows = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
   const read = rows.map((row) => readRow(client, list.stream, row, markets, window))
-  const next = nextPlace(list, place, read, window)
+  const next = nextMark(list, mark, read, window)
   const learned = withAssets(state, new Set(read.flatMap(({ codes }) => codes)))
   return {
     records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values()]),
-    next: next === undefined ? null : writePlace(next),
+    next: next === undefined ? null : writeMark(next),
     ...(next === undefined && list.isWhole ? { complete: window } : {}),
     ...(learned === undefined ? {} : { state: learned }),
   }
 }
 
-function firstPlace(list: ReadList, window: Window): Place {
+function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-function toPiece({ spanMs }: ReadList, startMs: number, window: Window): Place {
+function toPiece({ spanMs }: ReadList, startMs: number, window: Window): PageMark {
   const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
   return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0 }
 }
@@ -83,7 +83,7 @@ interface Question {
 }
 
 /** Adds one millisecond on either side, because some exchanges exclude the bounds they are given. */
-function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, passed }: Place): Question {
+function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, passed }: PageMark): Question {
   if (list.paging !== undefined) {
     const { param, kind, first = 0 } = list.paging
     const value = kind === 'page' ? first + passed : passed
@@ -104,16 +104,16 @@ function toUnit({ unit }: ReadList, atMs: number): number {
 }
 
 /** Returns undefined when the window is complete. */
-function nextPlace(list: ReadList, place: Place, read: readonly ReadRow[], window: Window): Place | undefined {
-  if (list.paging !== undefined) return nextCounted(list, place, read)
+function nextMark(list: ReadList, mark: PageMark, read: readonly ReadRow[], window: Window): PageMark | undefined {
+  if (list.paging !== undefined) return nextCounted(list, mark, read)
   const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
   // ccxt may leave rows out of a full page, so only a clearly shorter page counts as the last.
-  if (list.pageSize !== null && read.length < list.pageSize / 2) return nextPiece(list, place, window)
+  if (list.pageSize !== null && read.length < list.pageSize / 2) return nextPiece(list, mark, window)
   const span = { oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length }
-  if (place.step === 'whole') return nextOfWhole(list, place, span) ?? nextPiece(list, place, window)
-  const isBefore = place.step === 'before' || place.step === 'long_before'
-  const next = isBefore ? nextBefore(list, place, span) : nextBehind(place, span)
-  return next ?? nextPiece(list, place, window)
+  if (mark.step === 'whole') return nextOfWhole(list, mark, span) ?? nextPiece(list, mark, window)
+  const isBefore = mark.step === 'before' || mark.step === 'long_before'
+  const next = isBefore ? nextBefore(list, mark, span) : nextBehind(mark, span)
+  return next ?? nextPiece(list, mark, window)
 }
 
 interface Span {
@@ -122,55 +122,55 @@ interface Span {
   count: number
 }
 
-function nextOfWhole(list: ReadList, place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
+function nextOfWhole(list: ReadList, mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
   if (count === 0) return undefined
-  if (list.until !== false) return { ...place, step: 'before', oldestMs, newestMs }
-  return list.since === false ? undefined : { ...place, step: 'behind', oldestMs, newestMs }
+  if (list.until !== false) return { ...mark, step: 'before', oldestMs, newestMs }
+  return list.since === false ? undefined : { ...mark, step: 'behind', oldestMs, newestMs }
 }
 
-function nextBefore(list: ReadList, place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
-  if (count > 0 && oldestMs < place.oldestMs) {
-    if (list.since === false && oldestMs < place.startMs) return undefined
-    return { ...place, step: 'before', oldestMs, passed: 1 }
+function nextBefore(list: ReadList, mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
+  if (count > 0 && oldestMs < mark.oldestMs) {
+    if (list.since === false && oldestMs < mark.startMs) return undefined
+    return { ...mark, step: 'before', oldestMs, passed: 1 }
   }
   // A page may hold only rows of the same moment. The next request then excludes that moment.
   const isOneMoment = count > 1 && oldestMs === newestMs
-  if (place.step === 'before' && isOneMoment) return { ...place, step: 'long_before' }
+  if (mark.step === 'before' && isOneMoment) return { ...mark, step: 'long_before' }
   // Older rows were found, so this exchange starts with the newest rows and has none after those.
-  return place.passed > 0 || list.since === false ? undefined : { ...place, step: 'behind' }
+  return mark.passed > 0 || list.since === false ? undefined : { ...mark, step: 'behind' }
 }
 
-function nextBehind(place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
-  if (count > 0 && newestMs > place.newestMs) {
-    return newestMs < place.endMs ? { ...place, step: 'behind', newestMs } : undefined
+function nextBehind(mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
+  if (count > 0 && newestMs > mark.newestMs) {
+    return newestMs < mark.endMs ? { ...mark, step: 'behind', newestMs } : undefined
   }
   const isOneMoment = count > 1 && oldestMs === newestMs
-  return place.step === 'behind' && isOneMoment ? { ...place, step: 'long_behind' } : undefined
+  return mark.step === 'behind' && isOneMoment ? { ...mark, step: 'long_behind' } : undefined
 }
 
-function nextPiece(list: ReadList, { endMs }: Place, window: Window): Place | undefined {
+function nextPiece(list: ReadList, { endMs }: PageMark, window: Window): PageMark | undefined {
   return endMs >= window.end ? undefined : toPiece(list, endMs, window)
 }
 
 /** Lists by offset, page or id end with an empty page. */
-function nextCounted({ paging }: ReadList, place: Place, read: readonly ReadRow[]): Place | undefined {
+function nextCounted({ paging }: ReadList, mark: PageMark, read: readonly ReadRow[]): PageMark | undefined {
   if (read.length === 0 || paging === undefined) return undefined
-  if (paging.kind === 'offset') return { ...place, passed: place.passed + read.length }
-  if (paging.kind === 'page') return { ...place, passed: place.passed + 1 }
+  if (paging.kind === 'offset') return { ...mark, passed: mark.passed + read.length }
+  if (paging.kind === 'page') return { ...mark, passed: mark.passed + 1 }
   const ids = read.map(({ record }) => Number(record.key.split('#').at(-1))).filter(Number.isSafeInteger)
   const next = Math.max(...ids) + 1
-  return ids.length > 0 && next > place.passed ? { ...place, passed: next } : undefined
+  return ids.length > 0 && next > mark.passed ? { ...mark, passed: next } : undefined
 }
 
-function writePlace({ startMs, endMs, step, oldestMs, newestMs, passed }: Place): string {
+function writeMark({ startMs, endMs, step, oldestMs, newestMs, passed }: PageMark): string {
   return [step, startMs, endMs, oldestMs, newestMs, passed].join(':')
 }
 
-function readPlace(position: string): Place {
+function readMark(pageMark: string): PageMark {
   const [, step, ...numbers] =
-    /^(whole|(?:long_)?(?:before|behind)):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(position) ?? []
+    /^(whole|(?:long_)?(?:before|behind)):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(pageMark) ?? []
   const [startMs, endMs, oldestMs, newestMs, passed] = numbers.map(Number)
   if (passed === undefined || startMs === undefined || endMs === undefined)
-    throw new RangeError('not a position of this list')
+    throw new RangeError('not a page mark of this list')
   return { step: step as Step, startMs, endMs, oldestMs: oldestMs ?? 0, newestMs: newestMs ?? 0, passed }
 }

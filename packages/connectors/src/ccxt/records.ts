@@ -41,23 +41,25 @@ const tradeSchema = z.object({
   quote: text,
   isSpot: z.boolean().nullish(),
 })
-const transferSchema = z.object({
-  id: text,
-  txid: text,
-  timestamp: ms.nullish(),
-  updated: ms.nullish(),
-  type: text,
-  currency: z.string().min(1),
-  amount: amount.pipe(z.string()),
-  fee: fee.nullish(),
-  status: text,
-  network: text,
-  address: text,
-  addressFrom: text,
-  addressTo: text,
-  internal: z.boolean().nullish(),
-  comment: text,
-})
+const transferSchema = z
+  .object({
+    id: text,
+    txid: text,
+    timestamp: ms.nullish(),
+    updated: ms.nullish(),
+    type: text,
+    currency: z.string().min(1),
+    amount: amount.pipe(z.string()),
+    fee: fee.nullish(),
+    status: text,
+    network: text,
+    address: text,
+    addressFrom: text,
+    addressTo: text,
+    internal: z.boolean().nullish(),
+    comment: text,
+  })
+  .refine(({ timestamp, updated }) => typeof (timestamp ?? updated) === 'number', 'timestamp: missing')
 const entrySchema = z.object({
   id: text,
   timestamp: ms,
@@ -163,7 +165,7 @@ function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: strin
   }
   const row = transferSchema.parse(known)
   const atMs = row.timestamp ?? row.updated
-  if (atMs === undefined || atMs === null) throw new RangeError('a transfer without a time')
+  if (atMs === undefined || atMs === null) throw new TypeError('a transfer without a time is unreadable')
   const record = { key: transferKey(row), occurredAtMs: atMs, body }
   return { record: toProgress(row) === 'pending' ? { ...record, pending: true } : record, codes: [row.currency] }
 }

@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { SourceError } from '@assay/core'
-import type { Session } from '../kit/connector.ts'
+import type { AccountReader } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
@@ -44,7 +44,7 @@ const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   response.setHeader('content-type', 'application/json').end(JSON.stringify(bodies[url.pathname] ?? {}))
 })
 
-function open(secretKey: string): Session {
+function open(secretKey: string): AccountReader {
   const { port } = server.address() as AddressInfo
   const io = { fetch, now: () => nowMs, nextNonce: () => '1', baseUrl: `http://127.0.0.1:${port}` }
   return createCcxtConnector('revolutx').open({ type: 'api_key', apiKey, secretKey }, io)
@@ -66,16 +66,16 @@ describe('an API key that is half of a key pair', () => {
 
   it('asks for trades in pieces of at most thirty days', async () => {
     asked.length = 0
-    const session = open(toPem(privateKey))
+    const reader = open(toPem(privateKey))
     const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
     const keys = new Set<string>()
-    let position: string | null = null
+    let pageMark: string | null = null
     do {
-      const request = { stream: 'trades', partition: 'BTC/USD', window, position, cursor: null, state: {} }
-      const page: Awaited<ReturnType<Session['fetchPage']>> = await session.fetchPage(request)
+      const request = { stream: 'trades', partition: 'BTC/USD', window, pageMark, lastingMark: null, state: {} }
+      const page: Awaited<ReturnType<AccountReader['fetchPage']>> = await reader.fetchPage(request)
       for (const { key } of page.records) keys.add(key)
-      position = page.next
-    } while (position !== null)
+      pageMark = page.next
+    } while (pageMark !== null)
     assert.equal(keys.size, 1)
     const spans = asked
       .filter(({ pathname }) => pathname.includes('/trades/'))

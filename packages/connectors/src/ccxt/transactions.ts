@@ -20,7 +20,7 @@ import {
 } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
-import { readCode } from './assets.ts'
+import { readAssetCode } from './assets.ts'
 import { getFacts } from './catalogue/definitions.ts'
 import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Trade, type Transfer } from './records.ts'
 
@@ -56,14 +56,14 @@ function toAmount(name: string, value: string | null | undefined): Decimal {
   return amount
 }
 
-interface Place {
+interface AssetCodeContext {
   providerId: string
   atMs: number
 }
 
-function toLegs({ providerId, atMs }: Place, code: string, amount: Decimal): Leg[] {
+function toLegs({ providerId, atMs }: AssetCodeContext, code: string, amount: Decimal): Leg[] {
   if (isZero(amount)) return []
-  const { assetId, symbol } = readCode(providerId, code, atMs)
+  const { assetId, symbol } = readAssetCode(providerId, code, atMs)
   return [{ assetId, symbol, amount }]
 }
 
@@ -76,7 +76,7 @@ interface Charged {
 
 type Fee = Readonly<{ currency?: string | null | undefined; cost?: string | null | undefined }>
 
-function toCharged(place: Place, kind: FeeKind, listed: readonly Fee[]): Charged {
+function toCharged(context: AssetCodeContext, kind: FeeKind, listed: readonly Fee[]): Charged {
   const charged: Charged = { fees: [], rebates: [], isUnknown: false }
   for (const { currency, cost } of listed) {
     const amount = toAmount('fee', cost)
@@ -85,7 +85,7 @@ function toCharged(place: Place, kind: FeeKind, listed: readonly Fee[]): Charged
       charged.isUnknown = true
       continue
     }
-    const legs = toLegs(place, currency, absolute(amount))
+    const legs = toLegs(context, currency, absolute(amount))
     if (isNegative(amount)) charged.rebates.push(...legs)
     else charged.fees.push(...legs.map((leg) => ({ ...leg, kind })))
   }
@@ -112,8 +112,8 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
   const fees: FeeLeg[] = []
   const incomplete = new Set<string>()
   for (const { trade } of fills) {
-    const place = { providerId, atMs: trade.timestamp }
-    const charged = toCharged(place, 'trading', trade.fees?.length ? trade.fees : trade.fee ? [trade.fee] : [])
+    const context = { providerId, atMs: trade.timestamp }
+    const charged = toCharged(context, 'trading', trade.fees?.length ? trade.fees : trade.fee ? [trade.fee] : [])
     fees.push(...charged.fees)
     inputs.push(...charged.rebates)
     if (charged.isUnknown) incomplete.add('fees')
@@ -122,8 +122,8 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
       incomplete.add('inputs').add('outputs')
       continue
     }
-    const bases = toLegs(place, sides.base, absolute(toAmount('amount', trade.amount)))
-    const quotes = toLegs(place, sides.quote, costOf(trade))
+    const bases = toLegs(context, sides.base, absolute(toAmount('amount', trade.amount)))
+    const quotes = toLegs(context, sides.quote, costOf(trade))
     inputs.push(...(trade.side === 'buy' ? bases : quotes))
     outputs.push(...(trade.side === 'buy' ? quotes : bases))
   }
@@ -162,17 +162,17 @@ function costOf({ cost, price, amount }: Trade): Decimal {
 
 function toTransferDraft(providerId: string, key: string, row: Transfer, stream: string): TransactionDraft {
   const atMs = row.timestamp ?? row.updated ?? 0
-  const place = { providerId, atMs }
+  const context = { providerId, atMs }
   const isOut = stream === 'withdrawals' || (stream === 'transfers' && row.type === 'withdrawal')
   const status = toProgress(row)
   const hasMoved = status !== 'failed'
-  const legs = hasMoved ? toLegs(place, row.currency, absolute(toAmount('amount', row.amount))) : []
+  const legs = hasMoved ? toLegs(context, row.currency, absolute(toAmount('amount', row.amount))) : []
   // The amount of a deposit is what arrives: an exchange that charges a fee has already deducted it. The amount of a
   // withdrawal is what the recipient gets, and the fee is charged on top.
   const listed =
     row.fee && hasMoved && isOut ? [{ currency: row.fee.currency ?? row.currency, cost: row.fee.cost }] : []
   const charged = toCharged(
-    place,
+    context,
     'withdrawal',
     listed.map(({ currency, cost }) => ({ currency, cost: positive(cost) })),
   )
@@ -276,10 +276,10 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   const isOut = entry.direction === 'out' || isNegative(amount)
   const streams = new Set(getFacts(providerId).lists.map(({ stream }) => stream))
   const meaning = findMeaning(words, isOut, streams)
-  const place = { providerId, atMs: entry.timestamp }
-  const legs = toLegs(place, entry.currency, absolute(amount))
+  const context = { providerId, atMs: entry.timestamp }
+  const legs = toLegs(context, entry.currency, absolute(amount))
   if (meaning === undefined || legs.length === 0) return []
-  const { fees, rebates } = toCharged(place, 'other', entry.fee ? [entry.fee] : [])
+  const { fees, rebates } = toCharged(context, 'other', entry.fee ? [entry.fee] : [])
   return [
     toDraft({
       naturalKey: `ledger:${key}`,
@@ -310,13 +310,13 @@ function toConvertDrafts(providerId: string, records: readonly StoredRecord[]): 
   const outputs: Leg[] = []
   const fees: FeeLeg[] = []
   for (const { entry } of entries) {
-    const place = { providerId, atMs: entry.timestamp }
+    const context = { providerId, atMs: entry.timestamp }
     const amount = toAmount('amount', entry.amount)
-    const legs = toLegs(place, entry.currency, absolute(amount))
+    const legs = toLegs(context, entry.currency, absolute(amount))
     const isOut = entry.direction === 'out' || isNegative(amount)
     if (isOut) outputs.push(...legs)
     else inputs.push(...legs)
-    fees.push(...toCharged(place, 'conversion', entry.fee ? [entry.fee] : []).fees)
+    fees.push(...toCharged(context, 'conversion', entry.fee ? [entry.fee] : []).fees)
   }
   if (first === undefined || inputs.length + outputs.length === 0) return []
   const isWhole = inputs.length > 0 && outputs.length > 0

@@ -81,11 +81,11 @@ export interface ListPage {
 }
 
 /**
- * `position` is the query of an earlier `next`. We follow only the query of `next_uri` and keep our own path, so a
+ * `pageMark` is the query of an earlier `next`. We follow only the query of `next_uri` and keep our own path, so a
  * response cannot send a token anywhere else.
  */
-export async function fetchListPage(call: Call, path: string, position: string | null): Promise<ListPage> {
-  const query = position ?? `limit=${pageSize}&order=desc`
+export async function fetchListPage(call: Call, path: string, pageMark: string | null): Promise<ListPage> {
+  const query = pageMark ?? `limit=${pageSize}&order=desc`
   const { data, pagination } = readAnswer(path.split('/').at(-1) ?? '', listAnswer, await call(`${path}?${query}`))
   const nextUri = pagination?.next_uri ?? ''
   const next = nextUri === '' ? null : new URL(nextUri, 'https://list.invalid').search.slice(1)

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify, type KeyObject } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { SourceError } from '@assay/core'
-import type { Credentials, Io, PageRequest, Session } from '../kit/connector.ts'
+import type { Credentials, Io, PageRequest, AccountReader } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
 type Answers = (url: URL, call: number) => { status?: number; body?: unknown }
@@ -18,7 +18,7 @@ const withKey: Credentials = { type: 'api_key', apiKey: keyName, secretKey: pem 
 const withToken: Credentials = { type: 'oauth2', getToken: async () => 'token' }
 const nowMs = Date.parse('2026-05-01T00:00:00Z')
 
-function open(answers: Answers, credentials = withKey): { session: Session; asked: Request[] } {
+function open(answers: Answers, credentials = withKey): { reader: AccountReader; asked: Request[] } {
   const asked: Request[] = []
   let nonce = 0
   const io: Io = {
@@ -32,7 +32,7 @@ function open(answers: Answers, credentials = withKey): { session: Session; aske
     nextNonce: () => String((nonce += 1)),
     baseUrl: undefined,
   }
-  return { session: connector.open(credentials, io), asked }
+  return { reader: connector.open(credentials, io), asked }
 }
 
 /** Coinbase tells its time to everyone. */
@@ -70,9 +70,9 @@ const rightsOf =
 
 describe('a request with a key', () => {
   it('is signed for its method, host and path only, for two minutes, with its own nonce', async () => {
-    const { session, asked } = open(() => ({ body: { data: [] } }))
-    await session.fetchBalances({})
-    await session.fetchBalances({})
+    const { reader, asked } = open(() => ({ body: { data: [] } }))
+    await reader.fetchBalances({})
+    await reader.fetchBalances({})
     const tokens = asked.map(bearerOf)
     const [token = ''] = tokens
     assert.ok(isSignedBy(token, ec.publicKey))
@@ -91,8 +91,8 @@ describe('a request with a key', () => {
     const [seed, half] = [Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]
     for (const bytes of [Buffer.concat([seed, half]), seed]) {
       const credentials: Credentials = { ...withKey, secretKey: bytes.toString('base64') }
-      const { session, asked } = open(() => ({ body: { data: [] } }), credentials)
-      await session.fetchBalances({})
+      const { reader, asked } = open(() => ({ body: { data: [] } }), credentials)
+      await reader.fetchBalances({})
       assert.equal(part(bearerOf(asked[0]), 0)['alg'], 'EdDSA')
       assert.ok(isSignedBy(bearerOf(asked[0]), ed.publicKey))
     }
@@ -107,8 +107,8 @@ describe('a request with a key', () => {
       ec.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     ]
     for (const secretKey of pasted) {
-      const { session, asked } = open(() => ({ body: { data: [] } }), { ...withKey, secretKey })
-      await session.fetchBalances({})
+      const { reader, asked } = open(() => ({ body: { data: [] } }), { ...withKey, secretKey })
+      await reader.fetchBalances({})
       assert.ok(isSignedBy(bearerOf(asked[0]), ec.publicKey))
     }
   })
@@ -123,8 +123,8 @@ describe('a request with a key', () => {
       { ...withKey, secretKey: pem.replace('M', '!') },
     ]
     for (const credentials of wrong) {
-      const { session, asked } = open(() => ({}), credentials)
-      await assert.rejects(session.verify(), (error) => {
+      const { reader, asked } = open(() => ({}), credentials)
+      await assert.rejects(reader.verify(), (error) => {
         assert.ok(error instanceof SourceError && error.fault === 'invalid_credentials', String(error))
         return !/q{8}|MHc|MII/.test(error.message)
       })
@@ -134,9 +134,9 @@ describe('a request with a key', () => {
 
   it('a first 401 is retried, and a second is final', async () => {
     const once = open(inTime((_, call) => (call === 1 ? { status: 401 } : { body: { data: [] } })))
-    assert.deepEqual((await once.session.fetchBalances({})).balances, [])
+    assert.deepEqual((await once.reader.fetchBalances({})).balances, [])
     const twice = open(inTime(() => ({ status: 401 })))
-    await assert.rejects(twice.session.fetchBalances({}), { fault: 'invalid_credentials' })
+    await assert.rejects(twice.reader.fetchBalances({}), { fault: 'invalid_credentials' })
     const accounts = twice.asked.filter(({ url }) => new URL(url).pathname !== '/v2/time')
     assert.equal(accounts.length, 2)
   })
@@ -150,43 +150,43 @@ describe('a request with a key', () => {
         return Number(nbf) * 1_000 <= theirsMs && Number(exp) * 1_000 > theirsMs
       }
       const answers = inTime(() => (isInTime() ? { body: { data: [] } } : { status: 401 }), theirsMs)
-      const { session, asked } = open((url, call) => {
+      const { reader, asked } = open((url, call) => {
         token = bearerOf(asked.at(-1))
         return answers(url, call)
       })
-      assert.deepEqual((await session.fetchBalances({})).balances, [])
+      assert.deepEqual((await reader.fetchBalances({})).balances, [])
       // What was learned of the clock holds for the calls that follow.
       const before = asked.length
-      await session.fetchBalances({})
+      await reader.fetchBalances({})
       assert.equal(asked.length, before + 1)
     }
   })
 
   it('a missing scope and a rate limit are distinguished', async () => {
-    await assert.rejects(open(() => ({ status: 403 })).session.fetchBalances({}), { fault: 'missing_permission' })
-    await assert.rejects(open(() => ({ status: 429 })).session.fetchBalances({}), { fault: 'rate_limited' })
+    await assert.rejects(open(() => ({ status: 403 })).reader.fetchBalances({}), { fault: 'missing_permission' })
+    await assert.rejects(open(() => ({ status: 429 })).reader.fetchBalances({}), { fault: 'rate_limited' })
   })
 })
 
 describe('the owner and the rights of a key', () => {
   it('a key that can only view is accepted; rights to trade or transfer and unknown rights are excessive', async () => {
-    const excessOf = async (more: object): Promise<string[]> => (await open(rightsOf(more)).session.verify()).excess
+    const excessOf = async (more: object): Promise<string[]> => (await open(rightsOf(more)).reader.verify()).excess
     assert.deepEqual(await excessOf({}), [])
     assert.deepEqual(await excessOf({ can_trade: true, can_transfer: true }), ['Trade', 'Transfer'])
     assert.deepEqual(await excessOf({ can_lend: true }), ['can_lend'])
   })
 
   it('a key that cannot view causes no further request', async () => {
-    const { session, asked } = open(rightsOf({ can_view: false }))
-    assert.deepEqual((await session.verify()).missing, ['View'])
+    const { reader, asked } = open(rightsOf({ can_view: false }))
+    assert.deepEqual((await reader.verify()).missing, ['View'])
     assert.equal(asked.length, 1)
   })
 
   it('a key and a sign-in of one person are one account; a key for another portfolio is another', async () => {
-    const ofKey = async (more: object): Promise<string> => (await open(rightsOf(more)).session.verify()).fingerprint
+    const ofKey = async (more: object): Promise<string> => (await open(rightsOf(more)).reader.verify()).fingerprint
     const scopes = ['wallet:accounts:read', 'wallet:transactions:read']
     const user: Answers = () => ({ body: { data: { id: 'user-1', scopes } } })
-    const signedIn = (await open(user, withToken).session.verify()).fingerprint
+    const signedIn = (await open(user, withToken).reader.verify()).fingerprint
     assert.equal(await ofKey({}), signedIn)
     assert.equal(await ofKey({ portfolio_uuid: 'q' }), signedIn)
     assert.notEqual(await ofKey({ portfolio_type: 'INTX' }), signedIn)
@@ -199,7 +199,7 @@ describe('the owner and the rights of a key', () => {
     const { missing, excess } = await open(
       answer(['wallet:accounts:read', 'wallet:transactions:send', 'offline_access']),
       withToken,
-    ).session.verify()
+    ).reader.verify()
     assert.deepEqual([missing, excess], [['wallet:transactions:read'], ['wallet:transactions:send']])
   })
 })
@@ -225,8 +225,8 @@ describe('wallets', () => {
         }
 
   it('of all pages are balances, with staked ones separate, and each is a list to read, even an empty one', async () => {
-    const { session, asked } = open(pages)
-    const { balances, state = {} } = await session.fetchBalances({})
+    const { reader, asked } = open(pages)
+    const { balances, state = {} } = await reader.fetchBalances({})
     assert.deepEqual(
       balances.map(({ symbol, liquid, staked }) => [symbol, liquid, staked]),
       [
@@ -235,8 +235,8 @@ describe('wallets', () => {
       ],
     )
     assert.deepEqual(state['staked'], ['ETH2', 'w3'])
-    assert.equal((await session.fetchBalances(state)).state, undefined)
-    const lists = await session.listPartitions?.(state)
+    assert.equal((await reader.fetchBalances(state)).state, undefined)
+    const lists = await reader.listPartitions?.(state)
     assert.deepEqual(
       lists?.map(({ partition }) => partition),
       ['w1', 'w2', 'ETH2', 'w3'],
@@ -249,14 +249,14 @@ describe('wallets', () => {
       call === 1
         ? { body: { pagination: { next_uri: 'https://evil.example/x?limit=1' }, data: [] } }
         : { body: { data: [] } }
-    const { session, asked } = open(away)
-    await session.fetchBalances({})
+    const { reader, asked } = open(away)
+    await reader.fetchBalances({})
     assert.deepEqual(
       asked.map(({ url }) => new URL(url).host),
       ['api.coinbase.com', 'api.coinbase.com'],
     )
     const circle = open(() => ({ body: { pagination: { next_uri: '/v2/accounts?limit=100&order=desc' }, data: [] } }))
-    await assert.rejects(circle.session.fetchBalances({}), { fault: 'unreadable_answer' })
+    await assert.rejects(circle.reader.fetchBalances({}), { fault: 'unreadable_answer' })
   })
 })
 
@@ -268,7 +268,7 @@ describe('a page of transactions', () => {
     ...more,
   })
   const request = (more: Partial<PageRequest> = {}): PageRequest => ({
-    ...{ stream: 'transactions', partition: walletId, position: null, cursor: null, state: {} },
+    ...{ stream: 'transactions', partition: walletId, pageMark: null, lastingMark: null, state: {} },
     window: { unit: 'ms', start: Date.parse('2026-01-01T00:00:00Z'), end: Date.parse('2026-04-01T00:00:00Z') },
     ...more,
   })
@@ -279,28 +279,28 @@ describe('a page of transactions', () => {
   it('newest first: keeps what is in the window, and ends when a whole page lies below it', async () => {
     const next = `/v2/accounts/${walletId}/transactions?limit=100&starting_after=b`
     const inside = open(listOf([rowAt('a', '2026-04-02T00:00:00Z'), rowAt('b', '2026-03-01T00:00:00Z')], next))
-    const page = await inside.session.fetchPage(request())
+    const page = await inside.reader.fetchPage(request())
     assert.deepEqual(
       page.records.map(({ key }) => key),
       ['b'],
     )
     assert.deepEqual([page.next, page.complete], ['limit=100&starting_after=b', undefined])
     const below = open(listOf([rowAt('c', '2025-12-31T23:59:59Z')], next))
-    const last = await below.session.fetchPage(request({ position: 'limit=100&starting_after=x' }))
+    const last = await below.reader.fetchPage(request({ pageMark: 'limit=100&starting_after=x' }))
     assert.deepEqual([last.records, last.next, last.complete], [[], null, request().window])
   })
 
   it('a short or empty page with a next link continues', async () => {
-    const { session } = open(listOf([], '/v2/x?starting_after=q'))
-    assert.equal((await session.fetchPage(request())).next, 'starting_after=q')
+    const { reader } = open(listOf([], '/v2/x?starting_after=q'))
+    assert.equal((await reader.fetchPage(request())).next, 'starting_after=q')
   })
 
   it('a row that may still change is read again, until it is too old to be waited for', async () => {
     const pending = { status: 'pending' }
-    const { session } = open(
+    const { reader } = open(
       listOf([rowAt('a', '2026-03-20T00:00:00Z', pending), rowAt('b', '2026-01-02T00:00:00Z', pending)]),
     )
-    const { records } = await session.fetchPage(request())
+    const { records } = await reader.fetchPage(request())
     assert.deepEqual(
       records.map((record) => record.pending),
       [true, undefined],
@@ -309,8 +309,8 @@ describe('a page of transactions', () => {
 
   it('repeated rows come once, and a row that cannot be read is kept', async () => {
     const row = rowAt('a', '2026-03-20T00:00:00Z')
-    const { session } = open(listOf([row, row, { id: 'z', type: 'send' }]))
-    const { records } = await session.fetchPage(request())
+    const { reader } = open(listOf([row, row, { id: 'z', type: 'send' }]))
+    const { records } = await reader.fetchPage(request())
     assert.deepEqual(
       records.map(({ unreadable }) => unreadable === undefined),
       [true, false],
@@ -318,16 +318,16 @@ describe('a page of transactions', () => {
   })
 
   it('a wallet that received a staking transfer is a staked one', async () => {
-    const { session } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z', { type: 'staking_transfer' })]))
-    assert.deepEqual((await session.fetchPage(request())).state?.['staked'], [walletId])
+    const { reader } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z', { type: 'staking_transfer' })]))
+    assert.deepEqual((await reader.fetchPage(request())).state?.['staked'], [walletId])
   })
 
   it('a wallet whose id was its currency code is discovered by its rows, which are read from its own list', async () => {
-    const { session } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z')]))
-    const { records, state = {} } = await session.fetchPage(request({ partition: 'BTC' }))
+    const { reader } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z')]))
+    const { records, state = {} } = await reader.fetchPage(request({ partition: 'BTC' }))
     assert.deepEqual([records, state['discovered']], [[], [walletId]])
     const empty = open(listOf([]))
-    assert.deepEqual(await empty.session.listPartitions?.(state), [{ stream: 'transactions', partition: walletId }])
+    assert.deepEqual(await empty.reader.listPartitions?.(state), [{ stream: 'transactions', partition: walletId }])
   })
 
   it('two states that were learned at the same time are joined in either order', () => {

@@ -2,7 +2,7 @@
  * Coinbase, the app including Advanced Trade. The v2 transactions of all wallets are the complete source. Advanced
  * Trade's list of fills lacks what was bought in the app, converted, received or earned.
  */
-import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
+import type { Connector, Credentials, Io, AccountReader } from '../kit/connector.ts'
 import { verifyKey, verifySignIn } from './account.ts'
 import { createClient } from './client.ts'
 import { coinbaseDefinition } from './definition.ts'
@@ -36,12 +36,12 @@ export const connector: Connector = {
   // The nonce of a token has to be new and need not be larger than the last one. Coinbase counts calls by the hour
   // alone.
   atOnce: { callsMax: 4, joinStates },
-  open: openSession,
+  open: openReader,
   linkKeys,
   toTransactions,
 }
 
-function openSession(credentials: Credentials, io: Io): Session {
+function openReader(credentials: Credentials, io: Io): AccountReader {
   const call = createClient(credentials, io)
   return {
     verify: () => (credentials.type === 'api_key' ? verifyKey(call) : verifySignIn(call)),

@@ -3,7 +3,7 @@
  * from the newest row down, keep the rows inside the window, and stop below it.
  */
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { keepInside, toRawRecord } from '../kit/records.ts'
+import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
 import { fetchListPage, type Call } from './client.ts'
 import { findWalletId, parseTransaction, type Transaction } from './records.ts'
 import { findLearned } from './state.ts'
@@ -12,10 +12,10 @@ import { findLearned } from './state.ts'
 const pendingMaxMs = 90 * 24 * 3_600_000
 
 export async function fetchPage(call: Call, request: PageRequest, nowMs: number): Promise<Page> {
-  const { partition, window, position } = request
+  const { partition, window, pageMark } = request
   const path = `/v2/accounts/${encodeURIComponent(partition)}/transactions`
-  const { rows, next: listNext } = await fetchListPage(call, path, position)
-  const { own, discovered } = splitByWallet(rows, partition)
+  const { rows, next: listNext } = await fetchListPage(call, path, pageMark)
+  const { own, discovered } = splitByWallet(toPageRows(rows), partition)
   const received = new Set<string>()
   const records = own.map((row) =>
     toRawRecord(JSON.stringify(row), window, (body) => {

@@ -12,7 +12,7 @@ export function coinbaseAsset(code: string, atMs = Number.MAX_SAFE_INTEGER): Ass
 }
 
 /** ETH2 is ether in the wallet for staked ether. */
-export function isStakedCode(code: string): boolean {
+export function isStakedAssetCode(code: string): boolean {
   return code === 'ETH2'
 }
 
@@ -94,7 +94,7 @@ export function parseTransaction(body: string): Transaction {
     timeMs,
     code: row.amount.currency,
     ...toMoney(row.amount, timeMs),
-    isStakedCode: isStakedCode(row.amount.currency),
+    isStakedCode: isStakedAssetCode(row.amount.currency),
     fill: toFill(row.advanced_trade_fill),
     dealId: textOf(terms?.id) ?? undefined,
     dealFee: terms?.fee ? toMoney(terms.fee, timeMs) : undefined,

@@ -13,7 +13,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import type { Balance } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
-import { coinbaseAsset, isStakedCode } from './records.ts'
+import { coinbaseAsset, isStakedAssetCode } from './records.ts'
 import { fetchListPage, type Call } from './client.ts'
 
 export interface Wallet {
@@ -35,17 +35,17 @@ const pagesMax = 50
 
 export async function fetchWallets(call: Call): Promise<Wallet[]> {
   const wallets = new Map<string, Wallet>()
-  let position: string | null = null
+  let pageMark: string | null = null
   for (let page = 0; page < pagesMax; page += 1) {
     const { rows, next }: Awaited<ReturnType<typeof fetchListPage>> = await fetchListPage(
       call,
       '/v2/accounts',
-      position,
+      pageMark,
     )
     // A row may appear twice when a wallet is opened between two pages.
     for (const wallet of rows.map(toWallet)) wallets.set(wallet.id, wallet)
     if (next === null) return [...wallets.values()]
-    position = next
+    pageMark = next
   }
   throw new SourceError('unreadable_answer', `more than ${pagesMax} pages of wallets`)
 }
@@ -55,7 +55,7 @@ function toWallet(row: unknown): Wallet {
   const amount = findDecimal(balance.amount)
   if (amount === undefined) throw new SourceError('unreadable_answer', 'accounts: a balance is not a decimal number')
   const code = balance.currency
-  const isStaked = isStakedCode(code) || /^staked\b/i.test(name ?? '') || /stak/i.test(type ?? '')
+  const isStaked = isStakedAssetCode(code) || /^staked\b/i.test(name ?? '') || /stak/i.test(type ?? '')
   return { id, code, isStaked, amount }
 }
 

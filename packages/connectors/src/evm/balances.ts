@@ -1,9 +1,10 @@
 /**
  * What a wallet holds, from the chain itself and never from its history: coins by `eth_getBalance`, tokens by their
- * contracts. A chain does not say which tokens an address has, so the index names the contracts that it has ever met.
+ * contracts. A chain does not say which tokens an address has, so an index names the contracts whose tokens it was ever
+ * sent or sent away.
  *
- * A round asks one chain after the other. That takes some twenty calls, which rarely all succeed on a bad connection,
- * so a round keeps the answers that it got and the next call continues from there.
+ * A round asks one chain after the other. That takes some twenty requests, which rarely all succeed on a bad
+ * connection: a round keeps the answers it has, and the next `fetchHoldings` continues from there.
  *
  * All calls to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
  * deployed, each contract is called separately.
@@ -46,14 +47,14 @@ export interface Holdings {
   round?: Round
 }
 
-/** A balance from the beginning of a longer round would no longer belong to those from its end. */
+/** In a longer round, the first balances would be too old to be added to the last. */
 const roundMaxMs = hourMs
 
 interface Walk {
   address: Address
   chains: Record<string, ChainState>
   round: Round
-  /** The most calls to indexes within this call. */
+  /** How many requests to indexes this `fetchHoldings` has made. */
   questions: number
   hasProgressed: boolean
 }
@@ -91,7 +92,7 @@ async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolea
 
 const passingFaults: ReadonlySet<SourceError['fault']> = new Set(['venue_down', 'unreadable_answer', 'rate_limited'])
 
-/** One chain at a time: a failed call then loses little of the others. */
+/** One chain at a time, so that a failed request costs the other chains nothing. */
 async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const { id } = client.chain
   const read = (walk.round.chains[id] ??= { height: await fetchBlockNumber(client), scans: {} })
@@ -214,7 +215,7 @@ function toHeld(chain: Chain, walk: Walk): Held[] {
   return held.filter(({ amount }) => !isZero(amount))
 }
 
-interface Question {
+interface ContractCall {
   to: Address
   data: Hex
 }
@@ -246,7 +247,7 @@ function withWrapped(chain: Chain, tokens: readonly Token[]): readonly Token[] {
 const erc1155Abi = parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)'])
 
 async function fetchNfts(client: ChainClient, address: Address, nfts: readonly Nft[]): Promise<Record<string, string>> {
-  const questions = nfts.map(({ address: to, tokenId, standard }): Question => {
+  const calls = nfts.map(({ address: to, tokenId, standard }): ContractCall => {
     const id = BigInt(tokenId)
     const data =
       standard === 'erc721'
@@ -254,7 +255,7 @@ async function fetchNfts(client: ChainClient, address: Address, nfts: readonly N
         : encodeFunctionData({ abi: erc1155Abi, functionName: 'balanceOf', args: [address, id] })
     return { to: to as Address, data }
   })
-  const answers = await ask(client, questions)
+  const answers = await ask(client, calls)
   return toRecord(
     nfts.map((nft, index) => {
       const word = findUint(answers[index])
@@ -264,20 +265,20 @@ async function fetchNfts(client: ChainClient, address: Address, nfts: readonly N
   )
 }
 
-/** Contracts that are destroyed or broken do not answer with one word; their tokens cannot be moved either. */
+/** Undefined where a destroyed or broken contract answers less than a word; its tokens cannot be moved either. */
 function findUint(answer: Hex | undefined): bigint | undefined {
   return answer !== undefined && /^0x[0-9a-f]{64}/i.test(answer) ? BigInt(answer.slice(0, 66)) : undefined
 }
 
 const multicallAddress = '0xcA11bde05977b3631167028862bE2a173976CA11'
 /** Public nodes refuse calls that burn much gas; one balance takes about 3,000 to 30,000. */
-const questionsMax = 150
+const callsMax = 150
 
 /** The answers in their order; undefined where the contract refused. */
-async function ask(client: ChainClient, questions: readonly Question[]): Promise<(Hex | undefined)[]> {
+async function ask(client: ChainClient, calls: readonly ContractCall[]): Promise<(Hex | undefined)[]> {
   const answers: (Hex | undefined)[] = []
-  for (let at = 0; at < questions.length; at += questionsMax) {
-    const some = questions.slice(at, at + questionsMax)
+  for (let at = 0; at < calls.length; at += callsMax) {
+    const some = calls.slice(at, at + callsMax)
     answers.push(...((await askTogether(client, some)) ?? (await inGroups(some, (one) => askAlone(client, one)))))
   }
   return answers
@@ -286,19 +287,19 @@ async function ask(client: ChainClient, questions: readonly Question[]): Promise
 /** Undefined where nothing is deployed at the address of Multicall3. */
 async function askTogether(
   client: ChainClient,
-  questions: readonly Question[],
+  calls: readonly ContractCall[],
 ): Promise<(Hex | undefined)[] | undefined> {
-  const calls = questions.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-  const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] })
+  const packed = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
+  const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [packed] })
   const answer = await askAlone(client, { to: multicallAddress, data })
   if (answer === undefined || answer === '0x') return undefined
   const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
   return results.map(({ success, returnData }) => (success ? returnData : undefined))
 }
 
-async function askAlone(client: ChainClient, question: Question): Promise<Hex | undefined> {
+async function askAlone(client: ChainClient, call: ContractCall): Promise<Hex | undefined> {
   try {
-    const answer = await client.rpc('eth_call', [question, 'latest'])
+    const answer = await client.rpc('eth_call', [call, 'latest'])
     if (typeof answer === 'string' && /^0x[0-9a-f]*$/i.test(answer)) return answer as Hex
   } catch (error) {
     if (error instanceof RevertedCall) return undefined

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { findAssetByContract, isKnownAsset, SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
-import type { Balances, ConnectorState, Session, WalletCredentials } from '../kit/connector.ts'
+import type { Balances, ConnectorState, AccountReader, WalletCredentials } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { evmDefinition } from './definition.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
@@ -18,9 +18,9 @@ const weth = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 async function openWallet(
   t: TestContext,
   more: Partial<WalletCredentials> = {},
-): Promise<{ chain: TestChain; session: Session }> {
+): Promise<{ chain: TestChain; reader: AccountReader }> {
   const chain = await startChain(t)
-  return { chain, session: connector.open({ type: 'wallet', address, ...more }, chain.io) }
+  return { chain, reader: connector.open({ type: 'wallet', address, ...more }, chain.io) }
 }
 
 function row(block: number, contract: string, more: object) {
@@ -65,13 +65,13 @@ const callsMax = 20
  * Reads like the engine does: it calls until all parts are there. If `isPatient`, it also calls again after a fault.
  */
 async function readToEnd(
-  session: Session,
+  reader: AccountReader,
   { state: given = {}, isPatient = false }: { state?: ConnectorState; isPatient?: boolean } = {},
 ): Promise<Balances> {
   let state = given
   for (let calls = 0; calls < callsMax; calls += 1) {
     try {
-      const answer = await session.fetchBalances(state)
+      const answer = await reader.fetchBalances(state)
       state = answer.state ?? state
       if (answer.isPartial !== true) return { ...answer, state }
     } catch (error) {
@@ -87,8 +87,8 @@ function isFault(fault: string): (error: unknown) => boolean {
 
 describe('verifying a wallet', () => {
   it('an address is a wallet without excessive or missing rights, and every spelling is the same wallet', async (t) => {
-    const { chain, session } = await openWallet(t)
-    const account = await session.verify()
+    const { chain, reader } = await openWallet(t)
+    const account = await reader.verify()
     assert.deepEqual([account.excess, account.missing, account.keyExpiresAtMs], [[], [], null])
     for (const spelled of [own, `ethereum:${address}@1`]) {
       const other = connector.open({ type: 'wallet', address: spelled }, chain.io)
@@ -104,33 +104,33 @@ describe('verifying a wallet', () => {
     ['nothing', ''],
   ] as const) {
     it(`${name} is refused`, async (t) => {
-      const { session } = await openWallet(t, { address: given })
-      await assert.rejects(session.verify(), isFault('invalid_credentials'))
+      const { reader } = await openWallet(t, { address: given })
+      await assert.rejects(reader.verify(), isFault('invalid_credentials'))
     })
   }
 
   it('the checksum of EIP-55 is accepted', async (t) => {
-    const { session } = await openWallet(t, { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' })
-    await session.verify()
+    const { reader } = await openWallet(t, { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' })
+    await reader.verify()
   })
 
   it('a contract is refused, and a wallet that has delegated to code is not (EIP-7702)', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.codes.set(own, '0x6080604052')
-    await assert.rejects(session.verify(), (error) => {
+    await assert.rejects(reader.verify(), (error) => {
       assert.ok(error instanceof SourceError)
       assert.deepEqual([error.fault, error.reason], ['invalid_credentials', 'contract_address'])
       return true
     })
     chain.codes.set(own, `0xef0100${'ab'.repeat(20)}`)
-    await session.verify()
+    await reader.verify()
   })
 
   it('chains that were used are the lists to read; a choice of networks leaves out the others', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const { state = {} } = await session.verify()
-    const listed = (await session.listPartitions?.(state)) ?? []
+    const { state = {} } = await reader.verify()
+    const listed = (await reader.listPartitions?.(state)) ?? []
     assert.deepEqual([...new Set(listed.map(({ partition }) => partition))], ['1'])
     assert.equal(listed.length, 6)
     const onBase = connector.open({ type: 'wallet', address, networks: ['base'] }, chain.io)
@@ -140,18 +140,18 @@ describe('verifying a wallet', () => {
   })
 
   it('a wallet that was only ever sent a token is in use', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.lists.set('token1155tx', [row(13, game, { tokenID: '1', tokenValue: '9' })])
-    const { state = {} } = await session.verify()
-    assert.notDeepEqual(await session.listPartitions?.(state), [])
+    const { state = {} } = await reader.verify()
+    assert.notDeepEqual(await reader.listPartitions?.(state), [])
   })
 })
 
 describe('balances', () => {
   it('come from the chain, to the last digit, for everything that the wallet has met', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const { balances } = await session.fetchBalances({})
+    const { balances } = await reader.fetchBalances({})
     assert.deepEqual(
       balances.map(({ assetId, liquid }) => `${liquid} ${assetId}`).toSorted(),
       [
@@ -181,11 +181,11 @@ describe('balances', () => {
   })
 
   it('known tokens are remembered, and the index is queried only for new ones', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const { state = {}, balances } = await session.fetchBalances({})
+    const { state = {}, balances } = await reader.fetchBalances({})
     chain.lists.clear()
-    const again = await session.fetchBalances(state)
+    const again = await reader.fetchBalances(state)
     assert.deepEqual(again.balances, balances)
     assert.equal(again.state, undefined)
     const asked = chain.questions.filter((query) => query.get('action') === 'tokentx').at(-1)
@@ -193,19 +193,19 @@ describe('balances', () => {
   })
 
   it('a token behind blocks that fill whole pages is found', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
     const many = Array.from({ length: 3_000 }, (_, index) => row(10 + Math.floor(index / 1_000), weth, { value: '1' }))
     chain.lists.set('tokentx', [...many, row(14, coin, { value: '5' })])
-    const { balances } = await readToEnd(session)
+    const { balances } = await readToEnd(reader)
     assert.ok(balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
   })
 
   it('are read to their end where a round takes more calls than ever come through in a row', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const expected = await session.fetchBalances({})
-    const { state: verified = {} } = await session.verify()
+    const expected = await reader.fetchBalances({})
+    const { state: verified = {} } = await reader.verify()
     let calls = 0
     const flaky: typeof fetch = async (given, init) => {
       calls += 1
@@ -220,9 +220,9 @@ describe('balances', () => {
   })
 
   it('of an interrupted round are not read again within an hour, and not used after it', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const { state = {} } = await session.fetchBalances({})
+    const { state = {} } = await reader.fetchBalances({})
     const lost: typeof fetch = async (given, init) =>
       typeof init?.body === 'string' && init.body.includes('eth_call')
         ? new Response('', { status: 503 })
@@ -231,18 +231,18 @@ describe('balances', () => {
     const part = await interrupted.fetchBalances(state)
     assert.deepEqual([part.isPartial, part.balances], [true, []])
     const asked = chain.questions.length
-    assert.equal((await readToEnd(session, part)).balances.length, 5)
+    assert.equal((await readToEnd(reader, part)).balances.length, 5)
     assert.equal(chain.questions.length, asked)
     chain.nowMs += 3_600_000
-    assert.equal((await readToEnd(session, part)).balances.length, 5)
+    assert.equal((await readToEnd(reader, part)).balances.length, 5)
     assert.ok(chain.questions.length > asked)
   })
 
   it('a chain in use that does not answer fails the balances; one that was never used does not', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     hold(chain)
-    const { state = {} } = await session.fetchBalances({})
-    const away = (id: number): Session => {
+    const { state = {} } = await reader.fetchBalances({})
+    const away = (id: number): AccountReader => {
       const url = `${chain.io.baseUrl ?? ''}/rpc/${id}`
       const fails: typeof fetch = async (given, init) =>
         given === url ? new Response('', { status: 503 }) : fetch(given, init)

@@ -3,7 +3,7 @@
  * address; the balances are what the chain itself says. A chain where the wallet was used is a partition of every list.
  */
 import { SourceError } from '@assay/core'
-import type { Budget, Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
+import type { Budget, Connector, Io, AccountReader, WalletCredentials } from '../kit/connector.ts'
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { fetchHoldings } from './balances.ts'
 import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
@@ -49,18 +49,18 @@ export const connector: Connector = {
   budget,
   open(credentials, io) {
     if (credentials.type !== 'wallet') throw new TypeError('EVM wallets are connected by their address')
-    return openSession(credentials, io)
+    return openReader(credentials, io)
   },
   linkKeys,
   ownAddresses: (state) => [readState(state).address],
   toTransactions,
 }
 
-function openSession(credentials: WalletCredentials, io: Io): Session {
+function openReader(credentials: WalletCredentials, io: Io): AccountReader {
   const clients = new Map<string, OpenChain>()
   const listClients = (): readonly ChainClient[] => chooseChains(createClients(io), credentials)
 
-  /** What a session learns about a chain once: its height, and the times of blocks. */
+  /** What a reader learns about a chain once: its height, and the times of blocks. */
   function openChain(partition: string): OpenChain {
     const opened = clients.get(partition)
     if (opened !== undefined) return opened

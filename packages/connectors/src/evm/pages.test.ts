@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { SourceError } from '@assay/core'
-import type { Page, RawRecord, Session } from '../kit/connector.ts'
+import type { Page, RawRecord, AccountReader } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
 
@@ -30,9 +30,9 @@ function transfer(number: number, block: number, more: Record<string, unknown> =
   }
 }
 
-async function openWallet(t: TestContext): Promise<{ chain: TestChain; session: Session }> {
+async function openWallet(t: TestContext): Promise<{ chain: TestChain; reader: AccountReader }> {
   const chain = await startChain(t)
-  return { chain, session: connector.open({ type: 'wallet', address }, chain.io) }
+  return { chain, reader: connector.open({ type: 'wallet', address }, chain.io) }
 }
 
 interface Walk {
@@ -41,16 +41,27 @@ interface Walk {
   pages: number
 }
 
-async function walk(session: Session, stream: string, { start = 0, end = 20_001, cursor = '' } = {}): Promise<Walk> {
+async function walk(
+  reader: AccountReader,
+  stream: string,
+  { start = 0, end = 20_001, lastingMark = '' } = {},
+): Promise<Walk> {
   const window = { unit: 'block', start, end } as const
   const records: RawRecord[] = []
-  let position: string | null = null
+  let pageMark: string | null = null
   for (let pages = 1; ; pages += 1) {
-    const request = { stream, partition: '1', window, position, cursor: cursor === '' ? null : cursor, state: {} }
-    const page: Page = await session.fetchPage(request)
+    const request = {
+      stream,
+      partition: '1',
+      window,
+      pageMark,
+      lastingMark: lastingMark === '' ? null : lastingMark,
+      state: {},
+    }
+    const page: Page = await reader.fetchPage(request)
     records.push(...page.records)
     if (page.next === null) return { records, last: page, pages }
-    position = page.next
+    pageMark = page.next
     assert.ok(pages < 100, 'the walk does not end')
   }
 }
@@ -59,10 +70,10 @@ const keysOf = (records: readonly RawRecord[]): string[] => [...new Set(records.
 
 describe('pages of an index', () => {
   it('a list that is longer than an index gives is read by blocks, and every row comes once', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const rows = Array.from({ length: 12_000 }, (_, index) => transfer(index, 1 + Math.floor(index / 7)))
     chain.lists.set('tokentx', rows)
-    const { records } = await walk(session, 'erc20')
+    const { records } = await walk(reader, 'erc20')
     assert.equal(records.length, 12_000)
     assert.equal(keysOf(records).length, 12_000)
     const deepest = Math.max(...chain.questions.map((query) => Number(query.get('page')) * Number(query.get('offset'))))
@@ -70,7 +81,7 @@ describe('pages of an index', () => {
   })
 
   it('a block that fills several pages is read to its end, even when all its rows say the same', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const rows = [
       transfer(1, 5),
       ...Array.from({ length: 3_500 }, () => transfer(2, 9)),
@@ -78,23 +89,23 @@ describe('pages of an index', () => {
       transfer(4, 10),
     ]
     chain.lists.set('tokentx', rows)
-    const { records } = await walk(session, 'erc20')
+    const { records } = await walk(reader, 'erc20')
     assert.equal(keysOf(records).length, rows.length)
   })
 
   it('blocks that fill one page each are read one after another', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const rows = Array.from({ length: 12_000 }, (_, index) => transfer(index, 5 + Math.floor(index / 1_000)))
     chain.lists.set('tokentx', rows)
-    const { records } = await walk(session, 'erc20')
+    const { records } = await walk(reader, 'erc20')
     assert.equal(keysOf(records).length, rows.length)
   })
 
   it('a block that a stranger filled with more rows than an index gives hides only its own rows', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const flood = Array.from({ length: 10_001 }, (_, index) => transfer(10 + index, 9))
     chain.lists.set('tokentx', [transfer(1, 5), ...flood, transfer(2, 10), transfer(3, 11)])
-    const { records, last } = await walk(session, 'erc20')
+    const { records, last } = await walk(reader, 'erc20')
     const missed = records.filter(({ unreadable }) => unreadable !== undefined)
     assert.deepEqual(
       missed.map(({ unreadable, occurredAtMs }) => [unreadable, occurredAtMs]),
@@ -102,7 +113,7 @@ describe('pages of an index', () => {
     )
     assert.equal(keysOf(records).length, 1 + 10_000 + 1 + 2)
     assert.deepEqual(last.complete, { unit: 'block', start: 0, end: 20_001 })
-    const again = await walk(session, 'erc20', { start: 9, end: 10 })
+    const again = await walk(reader, 'erc20', { start: 9, end: 10 })
     assert.deepEqual(
       again.records.filter(({ unreadable }) => unreadable !== undefined),
       missed,
@@ -110,42 +121,42 @@ describe('pages of an index', () => {
   })
 
   it('a block with as many rows as an index gives, and no others, has an end', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.lists.set(
       'tokentx',
       Array.from({ length: 9_999 }, (_, index) => transfer(index, 9)),
     )
-    const { records } = await walk(session, 'erc20')
+    const { records } = await walk(reader, 'erc20')
     assert.equal(keysOf(records).length, 9_999)
     assert.ok(records.every(({ unreadable }) => unreadable === undefined))
   })
 
-  it('every position can be resumed by a new session', async (t) => {
-    const { chain, session } = await openWallet(t)
+  it('every page mark can be resumed by a new reader', async (t) => {
+    const { chain, reader } = await openWallet(t)
     chain.lists.set(
       'tokentx',
       Array.from({ length: 2_600 }, (_, index) => transfer(index, 1 + (index >> 4))),
     )
-    const whole = await walk(session, 'erc20')
+    const whole = await walk(reader, 'erc20')
     const window = { unit: 'block', start: 0, end: 20_001 } as const
     const seen: RawRecord[] = []
-    let position: string | null = null
+    let pageMark: string | null = null
     do {
-      const request = { stream: 'erc20', partition: '1', window, position, cursor: null, state: {} }
+      const request = { stream: 'erc20', partition: '1', window, pageMark, lastingMark: null, state: {} }
       const page: Page = await connector.open({ type: 'wallet', address }, chain.io).fetchPage(request)
       seen.push(...page.records)
-      position = page.next
-    } while (position !== null)
+      pageMark = page.next
+    } while (pageMark !== null)
     assert.deepEqual(keysOf(seen), keysOf(whole.records))
   })
 
   it('a window has both its edges: the first block is in it, the end is not', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.lists.set(
       'tokentx',
       [99, 100, 199, 200].map((block) => transfer(block, block)),
     )
-    const { records } = await walk(session, 'erc20', { start: 100, end: 200 })
+    const { records } = await walk(reader, 'erc20', { start: 100, end: 200 })
     assert.deepEqual(
       records.map(({ occurredAtMs }) => occurredAtMs),
       [timeOf(100) * 1000, timeOf(199) * 1000],
@@ -153,24 +164,24 @@ describe('pages of an index', () => {
   })
 
   it('reports the times of its edges, between which no other block lies', async (t) => {
-    const { session } = await openWallet(t)
-    const { last } = await walk(session, 'erc20', { start: 100, end: 200 })
+    const { reader } = await openWallet(t)
+    const { last } = await walk(reader, 'erc20', { start: 100, end: 200 })
     assert.deepEqual(last.times, { startMs: timeOf(99) * 1000 + 1, endMs: timeOf(200) * 1000 })
     assert.deepEqual(last.complete, { unit: 'block', start: 100, end: 200 })
   })
 
   it('up to the newest block, it is read until now', async (t) => {
-    const { chain, session } = await openWallet(t)
-    const { last } = await walk(session, 'erc20')
+    const { chain, reader } = await openWallet(t)
+    const { last } = await walk(reader, 'erc20')
     assert.deepEqual(last.times, { startMs: timeOf(1) * 1000, endMs: chain.nowMs })
   })
 
   it('keeps rows as the index wrote them, and one that cannot be parsed does not fail its page', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const long = '12345678901234567890.123456789012345678901234567890'
     const text = `{"status":"1","message":"OK","result":[${JSON.stringify(transfer(1, 9)).replace('"1000000"', '1000000').slice(0, -1)},"odd":${long}},{"blockNumber":"?"}]}`
     chain.answers.push({ status: 200, text })
-    const { records } = await walk(session, 'erc20')
+    const { records } = await walk(reader, 'erc20')
     assert.deepEqual(
       records.map(({ unreadable }) => unreadable !== undefined),
       [false, true],
@@ -181,12 +192,12 @@ describe('pages of an index', () => {
 
 describe('rows that are not final yet', () => {
   it('is pending until the chain is deep enough above it, and watched until it is twice as deep', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.lists.set(
       'tokentx',
       [19_936, 19_937, 20_000].map((block) => transfer(block, block)),
     )
-    const { records, last } = await walk(session, 'erc20')
+    const { records, last } = await walk(reader, 'erc20')
     assert.deepEqual(
       records.map(({ pending }) => pending ?? false),
       [false, true, true],
@@ -195,26 +206,26 @@ describe('rows that are not final yet', () => {
     for (const height of [20_064, 20_127, 20_128]) {
       chain.height = height
       const later = connector.open({ type: 'wallet', address }, chain.io)
-      const again = await walk(later, 'erc20', { start: 17_600, end: height + 1, cursor: last.cursor ?? '' })
+      const again = await walk(later, 'erc20', { start: 17_600, end: height + 1, lastingMark: last.lastingMark ?? '' })
       assert.ok(again.records.every(({ pending }) => pending !== true))
-      const watched = JSON.parse(again.last.cursor ?? '') as { block: number }[]
+      const watched = JSON.parse(again.last.lastingMark ?? '') as { block: number }[]
       blocks.push(watched.map(({ block }) => block))
     }
     assert.deepEqual(blocks, [[19_937, 20_000], [20_000], []])
   })
 
   it('is withdrawn when a replaced block had it, and stays when the index is only behind', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     const [gone, moved, behind] = [transfer(1, 19_990), transfer(2, 19_991), transfer(3, 19_992)]
     chain.lists.set('tokentx', [gone, moved, behind])
-    const first = await walk(session, 'erc20')
+    const first = await walk(reader, 'erc20')
     const keys = keysOf(first.records)
     chain.lists.set('tokentx', [{ ...transfer(2, 19_995), value: '999999' }])
     for (const { hash, blockHash, blockNumber } of [transfer(2, 19_995), behind]) {
       const number = `0x${Number(blockNumber).toString(16)}`
       chain.receipts.set(hash, { transactionHash: hash, blockHash, blockNumber: number })
     }
-    const second = await walk(session, 'erc20', { start: 17_600, cursor: first.last.cursor ?? '' })
+    const second = await walk(reader, 'erc20', { start: 17_600, lastingMark: first.last.lastingMark ?? '' })
     const [goneKey = '', movedKey = '', behindKey = ''] = keys
     const { withdrawn = [] } = second.last
     assert.deepEqual(
@@ -226,11 +237,11 @@ describe('rows that are not final yet', () => {
   })
 
   it('has one key in either block, where it says the same', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.lists.set('txlist', [transfer(1, 19_990)])
-    const first = await walk(session, 'transactions')
+    const first = await walk(reader, 'transactions')
     chain.lists.set('txlist', [transfer(1, 19_993)])
-    const second = await walk(session, 'transactions', { start: 17_600, cursor: first.last.cursor ?? '' })
+    const second = await walk(reader, 'transactions', { start: 17_600, lastingMark: first.last.lastingMark ?? '' })
     assert.deepEqual(keysOf(second.records), keysOf(first.records))
     assert.equal(second.last.withdrawn, undefined)
   })
@@ -250,17 +261,17 @@ describe('answers of an index', () => {
     said('0', 'No token transfers found', []),
   ]) {
     it(`${text} is an empty list`, async (t) => {
-      const { chain, session } = await openWallet(t)
+      const { chain, reader } = await openWallet(t)
       chain.answers.push({ status: 200, text })
-      const { records, pages } = await walk(session, 'erc20')
+      const { records, pages } = await walk(reader, 'erc20')
       assert.deepEqual([records.length, pages], [0, 1])
     })
   }
 
   it('a list of withdrawals that the index does not have is empty', async (t) => {
-    const { chain, session } = await openWallet(t)
+    const { chain, reader } = await openWallet(t)
     chain.answers.push({ status: 400, text: said('0', 'Unknown action') })
-    assert.deepEqual((await walk(session, 'withdrawals')).records, [])
+    assert.deepEqual((await walk(reader, 'withdrawals')).records, [])
   })
 
   for (const [name, fault, status, text] of [
@@ -282,9 +293,9 @@ describe('answers of an index', () => {
     ['blocks that are not indexed yet', 'data_hole', 200, said('2', 'Internal transactions are being indexed', [])],
   ] as const) {
     it(`${name} is ${fault}`, async (t) => {
-      const { chain, session } = await openWallet(t)
+      const { chain, reader } = await openWallet(t)
       chain.answers.push({ status, text })
-      await assert.rejects(walk(session, 'erc20'), isFault(fault))
+      await assert.rejects(walk(reader, 'erc20'), isFault(fault))
     })
   }
 })

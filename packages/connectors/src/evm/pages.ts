@@ -8,14 +8,14 @@
  * for less than a dollar on most chains. The block's first rows are kept, its other rows are reported as an unreadable
  * record, and the list continues after the block: a fault would end the list there in every run.
  *
- * A block may be replaced. Everything in a block for which that is still possible is remembered in the list's cursor,
- * and each later read covers it again (the streams overlap by at least as much). What such a read does not show is
- * looked up in the chain itself: a record whose transaction is no longer in its block is withdrawn at once. A record
+ * A block may be replaced. Everything in a block for which that is still possible is remembered in the list's lasting
+ * mark, and each later read covers it again (the streams overlap by at least as much). What such a read does not show
+ * is looked up in the chain itself: a record whose transaction is no longer in its block is withdrawn at once. A record
  * that the chain still has is kept, because then the index is only behind.
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { toRawRecord } from '../kit/records.ts'
+import { toPageRows, toRawRecord } from '../kit/records.ts'
 import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { StreamName } from './definition.ts'
@@ -51,7 +51,7 @@ const recent = z.object({
 })
 type Recent = z.infer<typeof recent>
 
-const place = z.object({
+const pageMarkSchema = z.object({
   from: z.number(),
   page: z.number(),
   /** How often each row of the last block was shown, on the pages before this one. */
@@ -61,7 +61,7 @@ const place = z.object({
   /** Recent records that this walk has shown. */
   shown: z.array(recent),
 })
-type Place = z.infer<typeof place>
+type PageMark = z.infer<typeof pageMarkSchema>
 
 export interface Height {
   height: number
@@ -74,14 +74,14 @@ export interface PageContext {
   /** The wallet's address, in lower case. */
   address: string
   height: Height
-  /** Cached for the whole session, because all lists of a chain have the same edges. */
+  /** A reader keeps them, because all lists of a chain have the same edges. */
   findTime(block: number): Promise<number | undefined>
 }
 
 export async function fetchPage(context: PageContext, stream: StreamName, request: PageRequest): Promise<Page> {
   const { client, address, height } = context
-  const { window, position, cursor } = request
-  const at = position === null ? startOf(window, cursor) : readPlace(position)
+  const { window, pageMark, lastingMark } = request
+  const at = pageMark === null ? startOf(window, lastingMark) : readMark(pageMark)
   const hasReceipts = stream === 'transactions' && client.chain.isOpStack === true
   const size = hasReceipts ? pageSizeWithReceipts : pageSize
   const rows = await listRows(client, stream, {
@@ -98,7 +98,7 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const records = [...kept.map(({ record }) => record), ...receipts, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
   if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
-  return { records, next: null, ...(await finish(context, window, cursor, walked)) }
+  return { records, next: null, ...(await finish(context, window, lastingMark, walked)) }
 }
 
 /** Not all indexes list validators' withdrawals. Most wallets have none; `providerLimit` warns the others. */
@@ -115,17 +115,17 @@ async function listRows(
   }
 }
 
-function startOf(window: Window, cursor: string | null): Place {
-  const unseen = readCursor(cursor).filter(({ block }) => isInside(window, block))
+function startOf(window: Window, lastingMark: string | null): PageMark {
+  const unseen = readLastingMark(lastingMark).filter(({ block }) => isInside(window, block))
   return { from: window.start, page: 1, counts: [], unseen, shown: [] }
 }
 
-function readPlace(position: string): Place {
-  return place.parse(JSON.parse(position))
+function readMark(pageMark: string): PageMark {
+  return pageMarkSchema.parse(JSON.parse(pageMark))
 }
 
-function readCursor(cursor: string | null): Recent[] {
-  return cursor === null ? [] : z.array(recent).parse(JSON.parse(cursor))
+function readLastingMark(lastingMark: string | null): Recent[] {
+  return lastingMark === null ? [] : z.array(recent).parse(JSON.parse(lastingMark))
 }
 
 function isInside({ start, end }: Window, block: number): boolean {
@@ -144,11 +144,11 @@ function readRows(
   stream: StreamName,
   rows: readonly unknown[],
   window: Window,
-  { from, counts }: Place,
+  { from, counts }: PageMark,
   { finalBlock, atMs }: Height & { finalBlock: number },
 ): ReadRow[] {
   const seen = new Map(counts)
-  return rows.flatMap((row): ReadRow[] => {
+  return toPageRows(rows).flatMap((row): ReadRow[] => {
     const heads: Head[] = []
     const record = toRawRecord(JSON.stringify(row), window, (body) => {
       const head = headReaders[stream](body)
@@ -168,13 +168,13 @@ function readRows(
   })
 }
 
-type Next = Pick<Place, 'from' | 'page' | 'counts'>
+type Next = Pick<PageMark, 'from' | 'page' | 'counts'>
 
 /**
  * Null at the end of the window: a page was empty. Pages are counted from the block that the query begins with, so a
  * page that begins with another block equals the first page of that block.
  */
-function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
+function findNext(at: PageMark, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
   if (rowCount === 0) return null
   const blocks = read.map(({ block }) => block)
   const last = Math.max(at.from, ...blocks)
@@ -187,7 +187,7 @@ function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: n
 }
 
 /** The block whose rows fill all the pages that an index gives of one query. */
-function findCutBlock(at: Place, read: readonly ReadRow[], rowCount: number, size: number): number | undefined {
+function findCutBlock(at: PageMark, read: readonly ReadRow[], rowCount: number, size: number): number | undefined {
   const isDeepest = (at.page + 1) * size > windowRowsMax
   return isDeepest && rowCount >= size && read.every(({ block }) => block === at.from) ? at.from : undefined
 }
@@ -207,7 +207,7 @@ function toMissed(block: number, shown: readonly ReadRow[]): RawRecord {
   }
 }
 
-function countRows(before: Place['counts'], rows: readonly ReadRow[]): Place['counts'] {
+function countRows(before: PageMark['counts'], rows: readonly ReadRow[]): PageMark['counts'] {
   const counts = new Map(before)
   for (const { name } of rows) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts]
@@ -218,8 +218,8 @@ function replaceableFrom({ client, height }: PageContext): number {
   return height.height - toReplaceableDepth(client.chain)
 }
 
-/** The place after these rows: which recent records were shown. */
-function note(at: Place, rows: readonly ReadRow[], from: number): Place {
+/** The page mark after these rows: which recent records were shown. */
+function note(at: PageMark, rows: readonly ReadRow[], from: number): PageMark {
   const keys = new Set(rows.map(({ record }) => record.key))
   const shown = rows.flatMap(({ record: { key }, head }): Recent[] =>
     head === undefined || head.hash === null || head.block <= from
@@ -236,17 +236,17 @@ function note(at: Place, rows: readonly ReadRow[], from: number): Place {
 async function finish(
   context: PageContext,
   window: Window,
-  cursor: string | null,
-  { unseen, shown }: Place,
+  lastingMark: string | null,
+  { unseen, shown }: PageMark,
 ): Promise<Omit<Page, 'records' | 'next'>> {
   const judged = await inGroups(unseen, async (record) => ({ record, stands: await stands(context.client, record) }))
-  const elsewhere = readCursor(cursor).filter(({ block }) => !isInside(window, block))
+  const elsewhere = readLastingMark(lastingMark).filter(({ block }) => !isInside(window, block))
   const waiting = judged.filter((one) => one.stands).map(({ record }) => record)
   const kept = [...elsewhere, ...waiting, ...shown].filter(({ block }) => block > replaceableFrom(context))
   const withdrawn = judged.filter((one) => !one.stands).map(({ record }) => record.key)
   const times = await findTimes(context, window)
   return {
-    ...(cursor === null && kept.length === 0 ? {} : { cursor: JSON.stringify(kept.slice(-recentMax)) }),
+    ...(lastingMark === null && kept.length === 0 ? {} : { lastingMark: JSON.stringify(kept.slice(-recentMax)) }),
     ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.flatMap((key) => [key, receiptKey(key)]) }),
     ...(times === undefined ? {} : { times, complete: window }),
   }
@@ -300,7 +300,7 @@ async function findTimes(
   return edgeMs < endMs ? { startMs: edgeMs, endMs: Math.round(endMs) } : undefined
 }
 
-/** The time of a block does not change within one session, unless the block is replaced. */
+/** The time of a block does not change while one reader is used, unless the block is replaced. */
 export function rememberTimes(client: ChainClient): PageContext['findTime'] {
   const known = new Map<number, Promise<number | undefined>>()
   return (block) => {

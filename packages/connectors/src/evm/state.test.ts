@@ -31,10 +31,10 @@ describe('the size of the state', () => {
       'token1155tx',
       numbers.map((number) => row(number, { tokenID: largestId, tokenValue: '1' })),
     )
-    const session = connector.open({ type: 'wallet', address }, chain.io)
+    const reader = connector.open({ type: 'wallet', address }, chain.io)
     let state: ConnectorState = {}
     for (let isPartial = true; isPartial;) {
-      const answer = await session.fetchBalances(state)
+      const answer = await reader.fetchBalances(state)
       state = answer.state ?? state
       isPartial = answer.isPartial === true
       assert.ok(bytesOf(state) < stateBytesMax, `${bytesOf(state)} bytes`)

@@ -6,7 +6,7 @@
  */
 import { SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
-import { loadErrors, loadExchange, type CcxtErrors } from './ccxt-exchange.ts'
+import type * as ccxtModule from 'ccxt'
 import type { ApiKeyCredentials, Io } from './connector.ts'
 import { fetchText, userAgent } from './http.ts'
 import { parseJsonVerbatim } from './json.ts'
@@ -111,7 +111,7 @@ function withHost(urls: unknown, baseUrl: string): unknown {
 /**
  * Maps ccxt's error classes to our faults. The most specific class wins: PermissionDenied is a subclass of
  * AuthenticationError, and OnMaintenance of ExchangeNotAvailable, so the prototype chain is walked from the bottom.
- * Classes are recognised by name; importing ccxt here would cost every process 30 MB.
+ * Classes are recognised by name; importing ccxt here would cost every process 100 MB.
  */
 const faultByClass: Readonly<Record<string, Fault>> = {
   PermissionDenied: 'missing_permission',
@@ -152,4 +152,88 @@ function* classNames(error: unknown): Generator<string> {
     yield prototype.constructor.name
     prototype = Object.getPrototypeOf(prototype)
   }
+}
+
+type ExchangeClass = new (config: object) => Exchange
+/** The classes of ccxt's errors, by name. */
+type CcxtErrors = Pick<
+  typeof ccxtModule,
+  'AccountSuspended' | 'AuthenticationError' | 'DDoSProtection' | 'ExchangeError' | 'PermissionDenied'
+>
+
+/**
+ * Loads one exchange of ccxt. Importing ccxt itself loads all of them, which takes 0.5 s and 100 MB; one exchange and
+ * what all share take 0.2 s and 30 MB. The files are part of the package, but it names no path to them, so they are
+ * found beside its entry point. The version is pinned, and a test loads every exchange of the catalogue.
+ */
+export async function loadExchange(id: string): Promise<ExchangeClass> {
+  if (!/^[a-z0-9]+$/.test(id)) throw new RangeError(`ccxt has no exchange ${JSON.stringify(id)}`)
+  limiting ??= limitDigits()
+  await limiting
+  const { default: exchangeClass } = await load<{ default: ExchangeClass }>(`src/${id}.js`)
+  return exchangeClass
+}
+
+let limiting: Promise<void> | undefined
+/** Far more than any amount has. */
+const digitsMax = 1_000
+
+type Calculation = (...numbers: unknown[]) => unknown
+
+/**
+ * ccxt computes with every number that an exchange sends, however large: one multiplication by "1e10000000" takes half a
+ * minute, and a few more digits take the memory of the process. All its exchanges compute with this class.
+ */
+async function limitDigits(): Promise<void> {
+  const { default: precise } = await load<{
+    default: Record<string, Calculation> & { prototype: { decimals: number; toString(): string } }
+  }>('src/base/Precise.js')
+  for (const name of Object.getOwnPropertyNames(precise)) {
+    const compute = precise[name]
+    if (!name.startsWith('string') || compute === undefined) continue
+    precise[name] = (...numbers) => {
+      if (numbers.some(isEndless)) throw tooManyDigits()
+      return compute.apply(precise, numbers)
+    }
+  }
+  const { toString } = precise.prototype
+  precise.prototype.toString = function () {
+    if (Math.abs(this.decimals) > digitsMax) throw tooManyDigits()
+    return toString.call(this)
+  }
+}
+
+/** As ccxt reads it: what follows the first "e" is the exponent, whatever stands before it. */
+function isEndless(number: unknown): boolean {
+  if (typeof number !== 'string') return false
+  const exponent = Number.parseInt(number.slice(number.search(/e|$/i) + 1))
+  return number.length > digitsMax || Math.abs(exponent) > digitsMax
+}
+
+export function tooManyDigits(): SourceError {
+  return new SourceError('unreadable_answer', `a number of more than ${digitsMax} digits`)
+}
+
+/** ccxt writes as many zeros as an exchange says that an amount has decimals. */
+export function limitDecimals(exchange: Exchange): void {
+  for (const name of ['parsePrecision', 'integerPrecisionToAmount'] as const) {
+    const write = exchange[name].bind(exchange)
+    exchange[name] = (decimals: string) => {
+      if (Math.abs(Number.parseInt(decimals)) > digitsMax) throw tooManyDigits()
+      return write(decimals)
+    }
+  }
+}
+
+function loadErrors(): Promise<CcxtErrors> {
+  return load<CcxtErrors>('src/base/errors.js')
+}
+
+/**
+ * ccxt writes into plain objects by names that an exchange chose. One that would reach the prototype of all objects
+ * throws instead: it would change the whole process.
+ */
+async function load<Module>(file: string): Promise<Module> {
+  Object.preventExtensions(Object.prototype)
+  return (await import(new URL(file, import.meta.resolve('ccxt')).href)) as Module
 }

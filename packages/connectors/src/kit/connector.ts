@@ -134,6 +134,11 @@ export interface Stream {
   retentionMs: number | null
   /** How far behind the covered end the next window starts, in the stream's unit: rows that came late or changed. */
   overlap: number
+  /**
+   * Set when the pages of a window come newest first. What has been read of a long window is then complete from some
+   * moment on, and is shown while the rest is being read.
+   */
+  newestFirst?: true
   /** What one page costs. */
   cost: Cost
   /** A history without this stream is incomplete. The others only add detail. */
@@ -152,8 +157,8 @@ export interface Partition {
 
 /** A list that was named before. */
 export interface KnownPartition extends Partition {
-  /** Its lasting position, as the last committed page gave it. */
-  cursor: string | null
+  /** Its lasting mark, as the last committed page gave it. */
+  lastingMark: string | null
 }
 
 export interface RawRecord {
@@ -186,22 +191,25 @@ export interface PageRequest {
   /** '' for a stream without partitions. */
   partition: string
   window: Window
-  /** Null for the first page of a window, afterwards the `next` of the page before. */
-  position: string | null
-  /** The lasting position of this partition (fromId, block height), as the last committed page gave it. */
-  cursor: string | null
+  /** Where the page begins inside its window: null for the first, afterwards the `next` of the page before. */
+  pageMark: string | null
+  /**
+   * Where the list goes on in a later window (an id, a block height), as the last committed page gave it; null before
+   * the first.
+   */
+  lastingMark: string | null
   state: ConnectorState
 }
 
 export interface Page {
   records: RawRecord[]
   /**
-   * Opaque place of the next page inside the same window. Null ends the window: the page has no next cursor, or an
-   * offset page was empty. A window never ends because of a total that the provider reports.
+   * The page mark of the next page inside the same window, opaque to the engine. Null ends the window: the provider
+   * names no next page, or an offset page was empty. A window never ends because of a total that the provider reports.
    */
   next: string | null
-  /** Lasting position, kept after the window closes. */
-  cursor?: string
+  /** The new lasting mark of the list, kept after the window closes. */
+  lastingMark?: string
   /**
    * Set on the last page of a walk that showed everything in this window: stored records in it that the walk did not
    * show are missing. Twice missing, at least ten minutes apart, retires them.
@@ -255,8 +263,8 @@ export interface Account {
   state?: ConnectorState
 }
 
-/** One credential, opened. Holds no connection and needs no closing. */
-export interface Session {
+/** Reads the account that one credential opens. Holds no network connection and needs no closing. */
+export interface AccountReader {
   verify(): Promise<Account>
   fetchBalances(state: ConnectorState): Promise<Balances>
   /**
@@ -308,11 +316,11 @@ export interface Connector {
    */
   atOnce?: CallsAtOnce
   /** Throws a TypeError for a connection type that the definition does not name. */
-  open(credentials: Credentials, io: Io): Session
+  open(credentials: Credentials, io: Io): AccountReader
   /**
-   * Pure. Records that share a link key, and lie within the definition's `storySpanMs` of each other, form one story.
-   * The ledger evaluates it when it groups records, and replay groups them again. Throws for a record that cannot be
-   * read.
+   * Pure. Records that share a link key form one group; a gap longer than the definition's `storySpanMs` between two
+   * neighbouring records begins another story. The ledger evaluates it when it groups records, and replay groups them
+   * again. Throws for a record that cannot be read.
    */
   linkKeys(record: StoredRecord): readonly [string, ...string[]]
   /** Pure. Own addresses as the state knows them; none by default. */

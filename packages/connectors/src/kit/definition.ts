@@ -6,7 +6,9 @@ import type { KeyShape } from '@assay/core/credentials'
 import type { Stream } from './connector.ts'
 
 // -------------------------------------------------------------------------------------------------------------
-// metadata Its members have their names on the wire (contract: ProviderMetadataV2.1) and are served unchanged.
+// metadata
+
+// Its members have their names on the wire (contract: ProviderMetadataV2.1) and are served unchanged.
 
 export interface CredentialField {
   /** The member of `connection` that it fills. */
@@ -107,7 +109,7 @@ export interface ProviderDefinition {
   /** The catalogue entry, as it is served. It includes the key shapes, the guide to a read-only key and the brand. */
   metadata: ProviderMetadata
   streams: readonly [Stream, ...Stream[]]
-  /** Records that lie further apart than this are never one story, even when they share a link key. */
+  /** A gap longer than this between two neighbouring records begins another story, even when they share a link key. */
   storySpanMs: number
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number

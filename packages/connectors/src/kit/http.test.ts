@@ -86,6 +86,42 @@ describe('one request', () => {
     await assert.rejects(answerOf(endless), fails('unreadable_answer'))
   })
 
+  it('an answer with more values than memory has room for is refused before it is parsed', async () => {
+    const dense = {
+      'nested lists': '['.repeat(2_000_000) + ']'.repeat(2_000_000),
+      'empty objects': `[${Array.from({ length: 1_000_000 }, () => '{}').join(',')}]`,
+      numbers: `[${Array.from({ length: 2_000_000 }, () => '1').join(',')}]`,
+    }
+    for (const [name, text] of Object.entries(dense)) {
+      await assert.rejects(
+        answerOf((_request, response) => response.end(text)),
+        fails('unreadable_answer'),
+        name,
+      )
+    }
+    const long = JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'x'.repeat(300) })))
+    assert.equal(await answerOf((_request, response) => response.end(long)), long)
+  })
+
+  it('a list or table that would stop the worker for seconds is refused; commas in texts are not members', async () => {
+    const row = (_: unknown, at: number): string => `"${at}":{}`
+    const dense = {
+      'a list': `{"rows":[${Array.from({ length: 50_001 }, () => '{}').join(',')}]}`,
+      'a table': `{"rows":{${Array.from({ length: 50_001 }, row).join(',')}}}`,
+    }
+    for (const [name, text] of Object.entries(dense)) {
+      await assert.rejects(
+        answerOf((_request, response) => response.end(text)),
+        fails('unreadable_answer'),
+        name,
+      )
+    }
+    const words = JSON.stringify(['"\\'.repeat(3), ','.repeat(100_000), '\\"'])
+    assert.equal(await answerOf((_request, response) => response.end(words)), words)
+    const lists = JSON.stringify(Array.from({ length: 10 }, () => Array.from({ length: 40_000 }, () => 1)))
+    assert.equal(await answerOf((_request, response) => response.end(lists)), lists)
+  })
+
   it('a refused connection is venue_down', async () => {
     await assert.rejects(fetchText(io, 'http://127.0.0.1:1/path'), fails('venue_down'))
   })

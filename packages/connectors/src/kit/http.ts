@@ -4,9 +4,24 @@
  */
 import { SourceError, type Fault } from '@assay/core'
 import { requestTimeoutMs, type Io } from './connector.ts'
+import { endOfString } from './json.ts'
 
 // The largest honest answers (a page of 500 transfers, a year of prices) are below 1 MiB.
 const bodyBytesMax = 16 * 1024 * 1024
+/**
+ * Lists, objects and members of one answer. 16 MiB of the shortest ones take close to a gigabyte once they are parsed,
+ * and a worker reads several answers at once. Honest answers have 15 bytes or more for each, so none of that length
+ * has as many.
+ */
+const valuesMax = 1_500_000
+/**
+ * Members of one list or table. Reading a row takes up to a tenth of a millisecond, during which the worker does
+ * nothing else, so that 9 MB of the shortest rows stopped it for a minute. The longest honest lists are the outputs of
+ * one transaction and the histories of exchanges without pages.
+ */
+const membersMax = 50_000
+/** A shorter text cannot have more members. */
+const shortLengthMax = membersMax
 
 export const userAgent = 'assay/0.1'
 
@@ -84,8 +99,39 @@ async function readBody(response: Response): Promise<string> {
     if (bytes > bodyBytesMax) throw new SourceError('unreadable_answer', `an answer of more than ${bodyBytesMax} bytes`)
     text += decoder.decode(chunk, { stream: true })
   }
-  return text + decoder.decode()
+  text += decoder.decode()
+  assertReadable(text)
+  return text
 }
+
+/** Looks at a text that may be JSON before it is parsed. */
+function assertReadable(text: string): void {
+  if (text.length <= shortLengthMax) return
+  let values = 0
+  /** The members of the lists and tables that are open. */
+  const members: number[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at) - 1
+    else if (code === openingBracket || code === openingBrace) {
+      values += 1
+      members.push(1)
+    } else if (code === closingBracket || code === closingBrace) members.pop()
+    else if (code === comma) {
+      values += 1
+      const count = (members.pop() ?? 1) + 1
+      if (count > membersMax) throw tooMuch(`a list of more than ${membersMax} members`)
+      members.push(count)
+    }
+    if (values > valuesMax) throw tooMuch(`more than ${valuesMax} values`)
+  }
+}
+
+function tooMuch(what: string): SourceError {
+  return new SourceError('unreadable_answer', `an answer with ${what}`)
+}
+
+const [quote, comma, openingBracket, closingBracket, openingBrace, closingBrace] = [34, 44, 91, 93, 123, 125]
 
 /** Messages may quote a header, and so a key: only names and system codes are passed on. */
 function nameOf(error: unknown): string {

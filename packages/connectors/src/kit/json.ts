@@ -9,7 +9,7 @@
 import { SourceError } from '@assay/core'
 import type { z } from 'zod'
 
-// TypeScript's library does not know these two yet (6.0).
+// TypeScript's library does not know these yet (6.0).
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const { parse, rawJSON, isRawJSON } = JSON as unknown as {
   parse: (this: void, text: string, reviver: Reviver) => unknown
@@ -55,7 +55,7 @@ function quoteNumbers(text: string): string {
 const [minus, zero, nine, backslash] = [45, 48, 57, 92]
 
 /** The place after the string that begins at `start`; the end of the text when it does not end. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
     while (text.charCodeAt(first - 1) === backslash) first -= 1
@@ -79,7 +79,7 @@ export function withTextNumbers(verbatim: unknown): unknown {
   return parseJson(JSON.stringify(verbatim))
 }
 
-/** A number that was read verbatim is an object too; this function recognises it. */
+/** Only real objects: a number read verbatim is an object to `typeof`, too. */
 export function isJsonObject(verbatim: unknown): verbatim is Record<string, unknown> {
   return typeof verbatim === 'object' && verbatim !== null && !Array.isArray(verbatim) && !isRawJSON(verbatim)
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import type { SignIn } from './definition.ts'
-import { redeemCode, renewTokens, toAuthorizationUrl } from './oauth.ts'
+import { redeemProviderCode, renewTokens, toAuthorizationUrl } from './oauth.ts'
 
 const signIn: SignIn = {
   origin: 'https://provider.example',
@@ -19,7 +19,7 @@ const sent = { code: 'c', codeVerifier: 'v', redirectUri: 'https://assay.example
 /** One call against a token endpoint that answers in one way. */
 async function at<T>(
   listener: RequestListener,
-  call: (io: Parameters<typeof redeemCode>[0]) => Promise<T>,
+  call: (io: Parameters<typeof redeemProviderCode>[0]) => Promise<T>,
 ): Promise<T> {
   const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -70,7 +70,7 @@ describe('signing in at a provider', () => {
         response.end('{"access_token":"a","refresh_token":"r","expires_in":3600,"token_type":"bearer"}'),
       )
     }
-    const tokens = await at(listener, (io) => redeemCode(io, signIn, client, sent))
+    const tokens = await at(listener, (io) => redeemProviderCode(io, signIn, client, sent))
     assert.deepEqual(tokens, { accessToken: 'a', refreshToken: 'r', expiresAtMs: nowMs + 3_600_000 })
     assert.deepEqual(Object.fromEntries(new URLSearchParams(form)), {
       grant_type: 'authorization_code',
@@ -85,7 +85,7 @@ describe('signing in at a provider', () => {
   it('§5.2: a code that is not good is invalid_credentials, a refresh token that is not is needs_reauth', async () => {
     const refusal = answer(400, '{"error":"invalid_grant"}')
     await assert.rejects(
-      at(refusal, (io) => redeemCode(io, signIn, client, sent)),
+      at(refusal, (io) => redeemProviderCode(io, signIn, client, sent)),
       fails('invalid_credentials'),
     )
     await assert.rejects(
@@ -105,7 +105,7 @@ describe('signing in at a provider', () => {
   it('§4.1.2: a code that an unanswered attempt may have spent is not reported as wrong', async () => {
     const lost = new SourceError('venue_down', 'cut off')
     const again = (status: number): Promise<unknown> =>
-      at(answer(status, '{"error":"invalid_grant"}'), (io) => redeemCode(io, signIn, client, sent, lost))
+      at(answer(status, '{"error":"invalid_grant"}'), (io) => redeemProviderCode(io, signIn, client, sent, lost))
     await assert.rejects(again(400), lost)
     await assert.rejects(again(429), fails('rate_limited'))
   })
@@ -120,6 +120,21 @@ describe('signing in at a provider', () => {
       await assert.rejects(
         at(answer(status, body), (io) => renewTokens(io, signIn, client, 'c')),
         fails(fault),
+      )
+    }
+  })
+
+  it('tokens that cannot be sent or stored are an unreadable answer, and not an outage of the provider', async () => {
+    const good = { access_token: 'a', refresh_token: 'r', expires_in: 3600 }
+    for (const odd of [
+      { access_token: 'a\r\nx: y' },
+      { access_token: 'a'.repeat(20_000) },
+      { refresh_token: 'r\0' },
+      { expires_in: 1e308 },
+    ]) {
+      await assert.rejects(
+        at(answer(200, JSON.stringify({ ...good, ...odd })), (io) => renewTokens(io, signIn, client, 'c')),
+        fails('unreadable_answer'),
       )
     }
   })

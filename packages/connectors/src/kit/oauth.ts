@@ -47,7 +47,7 @@ interface SignInCode {
  * `lost` is how an earlier try with this code ended, if it got no readable answer. A code works once (§4.1.2), and that
  * try may have spent it: a refusal then says nothing about the person, and the original error is thrown again.
  */
-export async function redeemCode(
+export async function redeemProviderCode(
   io: TokenIo,
   signIn: SignIn,
   client: ProviderClient,
@@ -72,10 +72,13 @@ export function renewTokens(
   return askForTokens(io, signIn, client, { grant_type: 'refresh_token', refresh_token: refreshToken }, 'needs_reauth')
 }
 
+/** RFC 6749 §A.12 and §A.17: visible characters. A token becomes a header, and both are sealed and kept. */
+const token = z.string().regex(/^[\x20-\x7e]{1,16384}$/)
 const tokenAnswer = z.object({
-  access_token: z.string().min(1),
-  refresh_token: z.string().min(1).optional(),
-  expires_in: z.number().positive(),
+  access_token: token,
+  refresh_token: token.optional(),
+  // No token lasts for three centuries, and a time that is not finite cannot be stored.
+  expires_in: z.number().positive().max(1e10),
 })
 
 async function askForTokens(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Window } from './connector.ts'
-import { keepInside, toRawRecord } from './records.ts'
+import { keepInside, toPageRows, toRawRecord } from './records.ts'
 
 const window: Window = { unit: 'ms', start: 1_000, end: 2_000 }
 const row = z.object({ id: z.string(), at: z.number() })
@@ -52,4 +53,13 @@ describe('records outside of their window', () => {
       ['1000', '1999'],
     )
   })
+})
+
+it('a page that is far longer than any that we ask for is refused before its rows are read', () => {
+  const rows = Array.from({ length: 10_001 }, (_, at) => at)
+  assert.throws(
+    () => toPageRows(rows),
+    (error) => error instanceof SourceError && error.fault === 'unreadable_answer',
+  )
+  assert.equal(toPageRows(rows.slice(1)).length, 10_000)
 })

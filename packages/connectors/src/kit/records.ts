@@ -3,6 +3,7 @@
  * own key and marked, the ledger reports it, and the rest of its page is read as usual.
  */
 import { createHash } from 'node:crypto'
+import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { RawRecord, Window } from './connector.ts'
 
@@ -34,6 +35,15 @@ export function toRawRecord(
       unreadable: reasonOf(error),
     }
   }
+}
+
+/** The longest page that any provider is asked for has a tenth of this. */
+const pageRowsMax = 10_000
+
+/** The rows of a page, for providers that are told how many a page may have. */
+export function toPageRows<Row>(rows: readonly Row[]): readonly Row[] {
+  if (rows.length <= pageRowsMax) return rows
+  throw new SourceError('unreadable_answer', `a page of more than ${pageRowsMax} rows`)
 }
 
 /** Names the member and the rule, never the value. */

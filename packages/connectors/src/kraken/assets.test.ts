@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readCode } from './assets.ts'
+import { readAssetCode } from './assets.ts'
 
 describe("Kraken's asset codes", () => {
-  const readings: [code: string, assetId: string, place: string][] = [
+  const readings: [code: string, assetId: string, walletKind: string][] = [
     ['XXBT', 'crypto:bitcoin', 'spot'],
     ['XBT', 'crypto:bitcoin', 'spot'],
     ['BTC', 'crypto:bitcoin', 'spot'],
@@ -43,34 +43,35 @@ describe("Kraken's asset codes", () => {
     ['USDT0.TEMPO', 'crypto:usdt0', 'spot'],
     ['HYPER.CORE', 'crypto:hyperlane', 'spot'],
   ]
-  for (const [code, assetId, place] of readings) {
-    it(`${code} is ${assetId}, ${place}`, () => {
-      const reading = readCode(code)
-      assert.deepEqual([reading.asset.assetId, reading.place, reading.verified], [assetId, place, true])
+  for (const [code, assetId, walletKind] of readings) {
+    it(`${code} is ${assetId}, ${walletKind}`, () => {
+      const reading = readAssetCode(code)
+      assert.deepEqual([reading.asset.assetId, reading.walletKind, reading.verified], [assetId, walletKind, true])
     })
   }
 
   it('a wallet that we do not know makes a separate asset, marked as unverified', () => {
-    const { asset, verified } = readCode('DOT.Q')
+    const { asset, verified } = readAssetCode('DOT.Q')
     assert.deepEqual([asset.assetId, verified], ['kraken:DOT.Q', false])
   })
 
   it('a network behind the dot of a coin that we do not know makes a separate asset', () => {
-    const { asset, verified } = readCode('FOO.INK')
+    const { asset, verified } = readAssetCode('FOO.INK')
     assert.deepEqual([asset.assetId, verified], ['kraken:FOO.INK', false])
   })
 
   it('tokenised shares are shares', () => {
-    for (const code of ['TSLAx', 'TSLAx.T', 'AAPLx', 'BRK.Bx']) assert.equal(readCode(code).asset.kind, 'share', code)
-    assert.equal(readCode('ZMXN').asset.kind, 'fiat')
+    for (const code of ['TSLAx', 'TSLAx.T', 'AAPLx', 'BRK.Bx'])
+      assert.equal(readAssetCode(code).asset.kind, 'share', code)
+    assert.equal(readAssetCode('ZMXN').asset.kind, 'fiat')
   })
 
   it('a tokenised share does not become the coin that has its ticker', () => {
-    assert.equal(readCode('LINK.T').asset.assetId, 'kraken:LINK.T')
+    assert.equal(readAssetCode('LINK.T').asset.assetId, 'kraken:LINK.T')
   })
 
   it('members of Object.prototype are not codes', () => {
-    assert.equal(readCode('constructor').asset.assetId, 'kraken:constructor')
-    assert.equal(readCode('DOT.constructor').verified, false)
+    assert.equal(readAssetCode('constructor').asset.assetId, 'kraken:constructor')
+    assert.equal(readAssetCode('DOT.constructor').verified, false)
   })
 })

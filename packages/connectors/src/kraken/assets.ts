@@ -20,13 +20,13 @@ const aliases: ReadonlyMap<string, string> = toMap(
  */
 const networks: ReadonlySet<string> = new Set(['INK', 'TEMPO', 'CORE', 'BASE', 'ARB', 'OP', 'SOL', 'POL'])
 
-export type Place = 'spot' | 'earning' | 'staked'
+export type WalletKind = 'spot' | 'earning' | 'staked'
 
 /**
  * Where the assets of each wallet are. `.F` earns automatically and can be spent at any time (Kraken trades X and X.F
  * as one balance). `.HOLD` is a deposit that has not cleared yet; it belongs to the user like any other.
  */
-const placeByWallet: ReadonlyMap<string, Place> = new Map<string, Place>([
+const kindByWallet: ReadonlyMap<string, WalletKind> = new Map<string, WalletKind>([
   ['S', 'staked'],
   ['M', 'staked'],
   ['B', 'staked'],
@@ -35,11 +35,11 @@ const placeByWallet: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['HOLD', 'spot'],
 ])
 
-interface KrakenCode {
+interface KrakenAssetCode {
   asset: Asset
   /** Kraken's own code without prefix, wallet and bonding days. */
   base: string
-  place: Place
+  walletKind: WalletKind
   /** False when we do not know the wallet after the dot. The code is then a separate asset. */
   verified: boolean
 }
@@ -47,32 +47,32 @@ interface KrakenCode {
 /** The meaning that a code has today. */
 const today = Number.MAX_SAFE_INTEGER
 
-export function readCode(code: string, atMs = today): KrakenCode {
+export function readAssetCode(code: string, atMs = today): KrakenAssetCode {
   const toAsset = (base: string): Asset => assetOf('kraken', base, atMs)
   const dot = code.lastIndexOf('.')
   if (dot <= 0) {
     const base = aliases.get(code) ?? code
     // Staked ether had its own code until withdrawals were enabled.
-    return { asset: toAsset(base), base, place: code === 'ETH2' ? 'staked' : 'spot', verified: true }
+    return { asset: toAsset(base), base, walletKind: code === 'ETH2' ? 'staked' : 'spot', verified: true }
   }
   const wallet = code.slice(dot + 1)
   const name = code.slice(0, dot)
-  const place = placeByWallet.get(wallet)
-  if (place !== undefined) {
+  const walletKind = kindByWallet.get(wallet)
+  if (walletKind !== undefined) {
     const base = baseOf(name, wallet)
-    return { asset: toAsset(base), base, place, verified: true }
+    return { asset: toAsset(base), base, walletKind, verified: true }
   }
   if (networks.has(wallet)) {
     const base = aliases.get(name) ?? name
     const asset = toAsset(base)
-    if (isKnownAsset(asset.assetId)) return { asset, base, place: 'spot', verified: true }
+    if (isKnownAsset(asset.assetId)) return { asset, base, walletKind: 'spot', verified: true }
   }
   // A tokenised share: `TSLAx.T` is TSLAx. It must not become the coin with the same ticker.
   if (wallet === 'T' && !isKnownAsset(toAsset(name).assetId))
-    return { asset: toAsset(name), base: name, place: 'spot', verified: true }
+    return { asset: toAsset(name), base: name, walletKind: 'spot', verified: true }
   // A share class contains a dot: `BRK.Bx`.
   const whole = toAsset(code)
-  return { asset: whole, base: code, place: 'spot', verified: whole.kind === 'share' }
+  return { asset: whole, base: code, walletKind: 'spot', verified: whole.kind === 'share' }
 }
 
 function baseOf(name: string, wallet: string): string {

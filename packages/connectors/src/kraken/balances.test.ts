@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { SourceError } from '@assay/core'
 import { parseJsonVerbatim } from '../kit/json.ts'
-import { toBalances } from './balances.ts'
+import { toBalances } from './connector.ts'
 
 /** [symbol, liquid, staked] of a BalanceEx result. */
 function holdings(result: string): string[][] {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { SourceError } from '@assay/core'
-import type { AccountFacts, ApiKeyCredentials, Io, Page, Session, Window } from '../kit/connector.ts'
+import type { AccountFacts, ApiKeyCredentials, Io, Page, AccountReader, Window } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
 const credentials: ApiKeyCredentials = {
@@ -37,7 +37,7 @@ const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   })
 })
 
-let session: Session
+let reader: AccountReader
 let nonce = 1_616_492_376_594n
 
 before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
@@ -47,7 +47,7 @@ after(() => {
 })
 beforeEach(() => {
   received.length = 0
-  session = connector.open(credentials, io())
+  reader = connector.open(credentials, io())
 })
 
 function io(): Io {
@@ -73,8 +73,8 @@ function fault(expected: string, retryAfterMs?: number): (error: SourceError) =>
 
 const day: Window = { unit: 'ms', start: 1_688_428_800_000, end: 1_688_515_200_000 }
 
-function fetchPage(stream: string, window: Window, position: string | null): Promise<Page> {
-  return session.fetchPage({ stream, partition: '', window, position, cursor: null, state: {} })
+function fetchPage(stream: string, window: Window, pageMark: string | null): Promise<Page> {
+  return reader.fetchPage({ stream, partition: '', window, pageMark, lastingMark: null, state: {} })
 }
 
 /** A ledger row at a time in seconds, as docs.kraken.com shows it. */
@@ -91,7 +91,7 @@ function ledgerPage(rows: readonly string[], count: number): string {
 describe('a signed call', () => {
   it('carries key and signature, and the signature is right (docs.kraken.com, Spot REST authentication)', async () => {
     answer = () => '{"error":[],"result":{}}'
-    await session.fetchBalances({})
+    await reader.fetchBalances({})
     const [{ path, headers, body, params }] = received as [Received]
     assert.equal(path, '/0/private/BalanceEx')
     assert.equal(headers['api-key'], credentials.apiKey)
@@ -105,13 +105,13 @@ describe('a signed call', () => {
 
   it('takes the nonces it is given, in order', async () => {
     answer = () => '{"error":[],"result":{}}'
-    for (let call = 0; call < 3; call += 1) await session.fetchBalances({})
+    for (let call = 0; call < 3; call += 1) await reader.fetchBalances({})
     const nonces = received.map(({ params }) => BigInt(params.get('nonce') ?? 0))
     assert.deepEqual(nonces, [nonce - 2n, nonce - 1n, nonce])
   })
 
-  it('a session prints no key', () => {
-    assert.doesNotMatch(inspect(session, { depth: 10, showHidden: true }) + JSON.stringify(session), /SDrDB|kQH5HW/)
+  it('a reader prints no key', () => {
+    assert.doesNotMatch(inspect(reader, { depth: 10, showHidden: true }) + JSON.stringify(reader), /SDrDB|kQH5HW/)
   })
 
   it('keys that cannot be Kraken keys are refused before anything is sent', async () => {
@@ -129,7 +129,7 @@ describe('verify', () => {
   it('reads rights and account from GetApiKeyInfo', async () => {
     answer = () =>
       '{"error":[],"result":{"apiKeyName":"x","permissions":["query-funds","query-ledger","modify-trades"],"iban":"AA88 N84G WOAK NMOI","validUntil":"0","queryFrom":"0","queryTo":"0"}}'
-    const account = await session.verify()
+    const account = await reader.verify()
     assert.deepEqual(account.excess, ['Orders and trades - Create & modify orders'])
     assert.deepEqual(account.missing, [])
     assert.equal(received[0]?.path, '/0/private/GetApiKeyInfo')
@@ -153,7 +153,7 @@ describe("Kraken's refusals come as HTTP 200", () => {
   for (const [error, expected] of refusals) {
     it(`${error} is ${expected}`, async () => {
       refuse(error)
-      await assert.rejects(session.fetchBalances({}), (thrown: SourceError) => {
+      await assert.rejects(reader.fetchBalances({}), (thrown: SourceError) => {
         assert.equal(thrown.message, `BalanceEx: ${error}`)
         return fault(expected)(thrown)
       })
@@ -162,21 +162,21 @@ describe("Kraken's refusals come as HTTP 200", () => {
 
   it('throttled until a moment is rate_limited until then', async () => {
     refuse('EService: Throttled: 1700000042')
-    await assert.rejects(session.fetchBalances({}), fault('rate_limited', 42_000))
+    await assert.rejects(reader.fetchBalances({}), fault('rate_limited', 42_000))
   })
 
   it('one failure leaves nothing behind for the next call', async () => {
     refuse('EAPI:Invalid key')
-    await assert.rejects(session.fetchBalances({}), fault('invalid_credentials'))
+    await assert.rejects(reader.fetchBalances({}), fault('invalid_credentials'))
     answer = () => ({ status: 502, body: '<html>' })
-    await assert.rejects(session.fetchBalances({}), fault('venue_down'))
+    await assert.rejects(reader.fetchBalances({}), fault('venue_down'))
     answer = () => '{"error":[],"result":{"ZUSD":{"balance":"1"}}}'
-    assert.equal((await session.fetchBalances({})).balances.length, 1)
+    assert.equal((await reader.fetchBalances({})).balances.length, 1)
   })
 
   it('wrong arguments are our own bug, not a provider fault', async () => {
     refuse('EGeneral:Invalid arguments')
-    await assert.rejects(session.fetchBalances({}), (error: Error) => error.name === 'Error')
+    await assert.rejects(reader.fetchBalances({}), (error: Error) => error.name === 'Error')
   })
 })
 
@@ -226,12 +226,12 @@ describe('pages of the ledger', () => {
 
   async function walkLedger(): Promise<Set<string>> {
     const keys = new Set<string>()
-    let position: string | null = null
+    let pageMark: string | null = null
     do {
-      const page = await fetchPage('ledger', day, position)
+      const page = await fetchPage('ledger', day, pageMark)
       for (const { key } of page.records) keys.add(key)
-      position = page.next
-    } while (position !== null)
+      pageMark = page.next
+    } while (pageMark !== null)
     return keys
   }
 

@@ -4,15 +4,18 @@
  *
  * Kraken Futures is a separate product with its own keys and is not read.
  */
-import type { ApiKeyCredentials, Connector, Io, Session } from '../kit/connector.ts'
+import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import type { ApiKeyCredentials, Connector, Io, AccountReader, Balance } from '../kit/connector.ts'
 import { toAccount } from './account.ts'
-import { toBalances } from './balances.ts'
 import { createClient } from './client.ts'
 import { krakenDefinition } from './definition.ts'
 import { fetchPage } from './pages.ts'
 import { linkKeys } from './deriving/families.ts'
 import { runningBalance } from './records.ts'
 import { toTransactions } from './deriving/transactions.ts'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
+import { readAssetCode } from './assets.ts'
 
 export const connector: Connector = {
   providerId: krakenDefinition.metadata.provider_id,
@@ -36,22 +39,56 @@ export const connector: Connector = {
   },
   open(credentials, io) {
     if (credentials.type !== 'api_key') throw new TypeError('Kraken uses API keys')
-    return openSession(credentials, io)
+    return openReader(credentials, io)
   },
   linkKeys,
   toTransactions,
   runningBalance,
 }
 
-function openSession(credentials: ApiKeyCredentials, io: Io): Session {
+function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   const call = createClient(credentials, io)
   return {
     verify: async () => toAccount(credentials.apiKey, await call('GetApiKeyInfo')),
     fetchBalances: async () => ({ balances: toBalances(await call('BalanceEx')) }),
-    fetchPage: async ({ stream: name, window, position }) => {
+    fetchPage: async ({ stream: name, window, pageMark }) => {
       const stream = krakenDefinition.streams.find((candidate) => candidate.name === name)
       if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
-      return fetchPage(call, stream.name, window, position)
+      return fetchPage(call, stream.name, window, pageMark)
     },
   }
+}
+
+const balances = z.record(z.string(), z.object({ balance: z.string() }))
+
+/**
+ * Holdings from BalanceEx, folded by asset.
+ *
+ * BalanceEx lists every wallet under its own code: staked or earning assets are in X.S, X.B, X.F …, and no longer in X
+ * (docs.kraken.com, get-extended-balance; others saw zero for X while X.F held everything). Earn/Allocations lists the
+ * same assets by strategy. We do not read it, because everything staked would count twice. `hold_trade` is part of
+ * `balance`; a credit line is borrowed and does not count.
+ *
+ * `answer` is the `result` of BalanceEx; undefined for an account that never held anything.
+ */
+export function toBalances(answer: unknown): Balance[] {
+  const codes = readAnswer('BalanceEx', balances, answer === undefined ? {} : withTextNumbers(answer))
+  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
+  for (const [code, { balance }] of Object.entries(codes)) {
+    const amount = findDecimal(balance)
+    if (amount === undefined) {
+      throw new SourceError('unreadable_answer', `BalanceEx: ${code} has no decimal balance`)
+    }
+    const { asset, walletKind } = readAssetCode(code)
+    const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
+    folded.set(
+      asset.assetId,
+      walletKind === 'staked'
+        ? { asset, liquid, staked: add(staked, amount) }
+        : { asset, liquid: add(liquid, amount), staked },
+    )
+  }
+  return [...folded.values()]
+    .filter(({ liquid, staked }) => !isZero(liquid) || !isZero(staked))
+    .map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({ assetId, symbol, name, liquid, staked }))
 }

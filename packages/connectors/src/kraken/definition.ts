@@ -63,6 +63,7 @@ export const krakenDefinition = {
       windowMax: null,
       retentionMs: null,
       overlap: hourMs,
+      newestFirst: true,
       cost: { counter: 2 },
       required: true,
       providerLimit: null,

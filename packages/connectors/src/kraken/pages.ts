@@ -6,15 +6,15 @@
 import { z } from 'zod'
 import type { Page, Window } from '../kit/connector.ts'
 import { isJsonObject, readAnswer, withTextNumbers } from '../kit/json.ts'
-import { keepInside, toRawRecord } from '../kit/records.ts'
+import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
 import type { Call } from './client.ts'
 import { pageSize, type StreamName } from './definition.ts'
 import { parseFundingRecord, parseLedgerRow } from './records.ts'
 
-export function fetchPage(call: Call, stream: StreamName, window: Window, position: string | null): Promise<Page> {
+export function fetchPage(call: Call, stream: StreamName, window: Window, pageMark: string | null): Promise<Page> {
   return stream === 'ledger'
-    ? fetchLedgerPage(call, window, position)
-    : fetchFundingPage(call, stream, window, position)
+    ? fetchLedgerPage(call, window, pageMark)
+    : fetchFundingPage(call, stream, window, pageMark)
 }
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject)
@@ -34,15 +34,15 @@ const ledgerAnswer = z.object({ ledger: jsonObject, count: z.unknown().optional(
  * a part of the window that we had already read: if a window reports more rows at its end than at its beginning, it is
  * read once more.
  */
-async function fetchLedgerPage(call: Call, window: Window, position: string | null): Promise<Page> {
-  const place = readPlace(position)
+async function fetchLedgerPage(call: Call, window: Window, pageMark: string | null): Promise<Page> {
+  const mark = readMark(pageMark)
   const params = {
     ...edges(window),
-    ...(place.cursor === null ? { ofs: String(place.offset) } : { cursor: place.cursor }),
-    ...(position === null || place.cursor !== null ? { with_cursor: 'true' } : {}),
+    ...(mark.cursor === null ? { ofs: String(mark.offset) } : { cursor: mark.cursor }),
+    ...(pageMark === null || mark.cursor !== null ? { with_cursor: 'true' } : {}),
   }
   const answer = readAnswer('Ledgers', ledgerAnswer, (await call('Ledgers', params)) ?? { ledger: {} })
-  const rows = Object.entries(answer.ledger)
+  const rows = toPageRows(Object.entries(answer.ledger))
   const records = rows.map(([key, value]) =>
     toRawRecord(
       JSON.stringify(value),
@@ -53,10 +53,10 @@ async function fetchLedgerPage(call: Call, window: Window, position: string | nu
   )
   const keys = rows.map(([key]) => key)
   const count = findCount(withTextNumbers(answer.count ?? null))
-  const walk = { ...place, countFirst: position === null ? count : place.countFirst }
-  const offered = position === null || place.cursor !== null ? (answer.next_cursor ?? answer.cursor ?? '') : ''
-  const next = place.cursor !== null || offered !== '' ? followCursor(walk, keys, offered) : followOffset(walk, keys)
-  const again = next === null && hasGrown(walk.countFirst, count) ? placeAgain : next
+  const walk = { ...mark, countFirst: pageMark === null ? count : mark.countFirst }
+  const offered = pageMark === null || mark.cursor !== null ? (answer.next_cursor ?? answer.cursor ?? '') : ''
+  const next = mark.cursor !== null || offered !== '' ? followCursor(walk, keys, offered) : followOffset(walk, keys)
+  const again = next === null && hasGrown(walk.countFirst, count) ? firstMark : next
   return {
     records: keepInside(window, records),
     next: again === null ? null : JSON.stringify(again),
@@ -64,8 +64,8 @@ async function fetchLedgerPage(call: Call, window: Window, position: string | nu
   }
 }
 
-/** The position of a page: a cursor or an offset. */
-const placeSchema = z.object({
+/** The page mark of the ledger: a cursor of Kraken or an offset. */
+const pageMarkSchema = z.object({
   cursor: z.string().nullable(),
   offset: z.number(),
   /** The last row of the previous page. An offset page must begin with it. */
@@ -73,38 +73,38 @@ const placeSchema = z.object({
   /** How many rows the window had when the walk began; null when that no longer matters. */
   countFirst: z.number().nullable(),
 })
-type Place = z.infer<typeof placeSchema>
+type PageMark = z.infer<typeof pageMarkSchema>
 
 /** A second walk never causes a third. */
-const placeAgain: Place = { cursor: null, offset: 0, lastKey: null, countFirst: null }
+const firstMark: PageMark = { cursor: null, offset: 0, lastKey: null, countFirst: null }
 
-function readPlace(position: string | null): Place {
-  return position === null ? placeAgain : placeSchema.parse(JSON.parse(position))
+function readMark(pageMark: string | null): PageMark {
+  return pageMark === null ? firstMark : pageMarkSchema.parse(JSON.parse(pageMark))
 }
 
 function hasGrown(countFirst: number | null, count: number | null): boolean {
   return countFirst !== null && count !== null && count > countFirst
 }
 
-function followCursor(place: Place, keys: readonly string[], offered: string): Place | null {
+function followCursor(mark: PageMark, keys: readonly string[], offered: string): PageMark | null {
   // Following a cursor that does not move would never end.
-  if (offered === '' || offered === place.cursor || keys.length === 0) return null
-  return { ...place, cursor: offered }
+  if (offered === '' || offered === mark.cursor || keys.length === 0) return null
+  return { ...mark, cursor: offered }
 }
 
-function followOffset(place: Place, keys: readonly string[]): Place | null {
-  const { offset, lastKey } = place
+function followOffset(mark: PageMark, keys: readonly string[]): PageMark | null {
+  const { offset, lastKey } = mark
   const newest = keys.at(-1)
   const seenAt = lastKey === null ? -1 : keys.indexOf(lastKey)
   if (lastKey !== null && seenAt === -1 && offset > 0) {
     // The rows moved up, so the row we look for is nearer to the head of the list. If it is not there, it was removed.
-    return { ...place, offset: Math.max(0, offset - pageSize) }
+    return { ...mark, offset: Math.max(0, offset - pageSize) }
   }
   const fresh = keys.length - 1 - seenAt
   if (newest === undefined || fresh === 0) return null
   // Counting from the last row of the previous page instead of the requested offset makes repeated rows cancel out.
   const lastOffset = offset + fresh - (lastKey === null || seenAt === -1 ? 1 : 0)
-  return { ...place, offset: lastOffset, lastKey: newest }
+  return { ...mark, offset: lastOffset, lastKey: newest }
 }
 
 const fundingLists = {
@@ -120,12 +120,12 @@ async function fetchFundingPage(
   call: Call,
   stream: Exclude<StreamName, 'ledger'>,
   window: Window,
-  position: string | null,
+  pageMark: string | null,
 ): Promise<Page> {
   const { endpoint, members } = fundingLists[stream]
-  const params = { ...edges(window), cursor: position ?? 'true', limit: String(pageSize) }
+  const params = { ...edges(window), cursor: pageMark ?? 'true', limit: String(pageSize) }
   const { rows, cursor } = readFundingAnswer(endpoint, members, await call(endpoint, params))
-  const records = rows.map((value) =>
+  const records = toPageRows(rows).map((value) =>
     toRawRecord(JSON.stringify(value), window, (body) => {
       const { refid, timeMs, status } = parseFundingRecord(body)
       return { key: refid, occurredAtMs: timeMs, ...(status === 'pending' ? { pending: true } : {}) }

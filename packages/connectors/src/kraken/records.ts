@@ -6,7 +6,7 @@ import { findDecimal, parseDecimal, subtract, zero, type Asset, type Decimal } f
 import { z } from 'zod'
 import type { RunningBalance, StoredRecord } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
-import { readCode, type Place } from './assets.ts'
+import { readAssetCode, type WalletKind } from './assets.ts'
 
 export interface LedgerRow {
   /** The ledger id, which is the key of the record. */
@@ -18,7 +18,7 @@ export interface LedgerRow {
   subtype: string
   asset: Asset
   base: string
-  place: Place
+  walletKind: WalletKind
   verified: boolean
   /** Signed. The balance changes by amount − fee. */
   amount: Decimal
@@ -95,7 +95,7 @@ function textOf(value: string | null | undefined): string | null {
 export function parseLedgerRow(id: string, body: string): LedgerRow {
   const row = ledgerRow.parse(parseJson(body))
   const timeMs = toMs(row.time)
-  const { asset, base, place, verified } = readCode(row.asset, timeMs)
+  const { asset, base, walletKind, verified } = readAssetCode(row.asset, timeMs)
   return {
     id,
     refid: toReference(row.refid),
@@ -104,7 +104,7 @@ export function parseLedgerRow(id: string, body: string): LedgerRow {
     subtype: row.subtype ?? '',
     asset,
     base,
-    place,
+    walletKind,
     verified,
     amount: toAmount('amount', row.amount),
     fee: typeof row.fee === 'string' ? toAmount('fee', row.fee) : zero,
@@ -122,7 +122,7 @@ export function runningBalance({ stream, body }: StoredRecord): RunningBalance |
   const balance = textOf(row.balance)
   return {
     wallet: row.asset,
-    assetId: readCode(row.asset, toMs(row.time)).asset.assetId,
+    assetId: readAssetCode(row.asset, toMs(row.time)).asset.assetId,
     change: subtract(toAmount('amount', row.amount), fee),
     balance: balance === null ? undefined : toAmount('balance', balance),
     order: toOrder(row.time),
@@ -141,7 +141,7 @@ export function parseFundingRecord(body: string): FundingRecord {
   return {
     refid: record.refid,
     timeMs,
-    asset: readCode(record.asset, timeMs).asset,
+    asset: readAssetCode(record.asset, timeMs).asset,
     amount: toAmount('amount', record.amount),
     fee: typeof record.fee === 'string' ? toAmount('fee', record.fee) : zero,
     status: toStatus(record.status, textOf(record['status-prop'])),

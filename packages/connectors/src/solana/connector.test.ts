@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SourceError } from '@assay/core'
-import type { ConnectorState, Page, Session, WalletCredentials, Window } from '../kit/connector.ts'
+import type { ConnectorState, Page, AccountReader, WalletCredentials, Window } from '../kit/connector.ts'
 import { nativeMint } from './assets.ts'
 import { connector } from './connector.ts'
 import { toMetadataAddress } from './names.ts'
@@ -13,7 +13,7 @@ const ownUsdc = 'OwnUsdcAccount'
 const stake = 'OwnStakeAccount'
 const unknownMint = 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'.replace('Dez', 'Dea')
 
-function open(node: TestNode, more: Partial<WalletCredentials> = {}): Session {
+function open(node: TestNode, more: Partial<WalletCredentials> = {}): AccountReader {
   return connector.open({ type: 'wallet', address: wallet, ...more }, node.io)
 }
 
@@ -34,29 +34,29 @@ interface Walk {
   pages: Page[]
   keys: string[]
   withdrawn: string[]
-  cursor: string | null
+  lastingMark: string | null
   state: ConnectorState
 }
 
 async function walk(
-  session: Session,
+  reader: AccountReader,
   partition: string,
   window: { start: number; end: number },
-  given: { stream?: string; cursor?: string | null; state?: ConnectorState } = {},
+  given: { stream?: string; lastingMark?: string | null; state?: ConnectorState } = {},
 ): Promise<Walk> {
-  const { stream = 'transactions', cursor = null, state = { address: wallet } } = given
-  const done: Walk = { pages: [], keys: [], withdrawn: [], cursor, state }
+  const { stream = 'transactions', lastingMark = null, state = { address: wallet } } = given
+  const done: Walk = { pages: [], keys: [], withdrawn: [], lastingMark, state }
   const whole: Window = { unit: 'ms', ...window }
-  for (let position: string | null = null, count = 0; count === 0 || position !== null; count += 1) {
+  for (let pageMark: string | null = null, count = 0; count === 0 || pageMark !== null; count += 1) {
     assert.ok(count < 100, 'the walk does not end')
-    const request = { stream, partition, window: whole, position, cursor: done.cursor, state: done.state }
-    const page: Page = await session.fetchPage(request)
+    const request = { stream, partition, window: whole, pageMark, lastingMark: done.lastingMark, state: done.state }
+    const page: Page = await reader.fetchPage(request)
     done.pages.push(page)
     done.keys.push(...page.records.map(({ key }) => key))
     done.withdrawn.push(...(page.withdrawn ?? []))
-    done.cursor = page.cursor ?? done.cursor
+    done.lastingMark = page.lastingMark ?? done.lastingMark
     done.state = page.state ?? done.state
-    position = page.next
+    pageMark = page.next
   }
   return done
 }
@@ -169,16 +169,16 @@ describe('lists of a Solana wallet', () => {
       { ...receive('both', now - 10), accounts: [...receive('', 0).accounts, named] },
       { ...receive('token alone', now - 20), accounts: [{ key: friend, before: 9_000n, after: 4_000n }, named] },
     )
-    const session = open(node)
-    const first = await walk(session, wallet, recent)
+    const reader = open(node)
+    const first = await walk(reader, wallet, recent)
     assert.deepEqual(first.keys, ['both'])
     assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], stakes: [] })
-    const lists = await session.listPartitions?.(first.state)
+    const lists = await reader.listPartitions?.(first.state)
     assert.deepEqual(
       lists?.map(({ partition }) => partition),
       [wallet, ownUsdc],
     )
-    assert.deepEqual((await walk(session, ownUsdc, recent)).keys, ['token alone'])
+    assert.deepEqual((await walk(reader, ownUsdc, recent)).keys, ['token alone'])
     assert.equal(node.asked.filter(({ method }) => method === 'getTransaction').length, 2)
   })
 
@@ -211,10 +211,10 @@ describe('lists of a Solana wallet', () => {
     ]
     const err = { InstructionError: [0, 'MissingRequiredSignature'] }
     node.transactions.push(receive('refused', now - 10, { instructions, err }))
-    const session = open(node)
-    const { keys, state } = await walk(session, wallet, recent)
+    const reader = open(node)
+    const { keys, state } = await walk(reader, wallet, recent)
     assert.deepEqual(keys, ['refused'])
-    assert.deepEqual(await session.listPartitions?.(state), [{ stream: 'transactions', partition: wallet }])
+    assert.deepEqual(await reader.listPartitions?.(state), [{ stream: 'transactions', partition: wallet }])
   })
 
   it('a wallet in whose name a stranger opened thousands of accounts is read, and keeps those of known tokens', async () => {
@@ -228,17 +228,17 @@ describe('lists of a Solana wallet', () => {
       )
     }
     node.tokens.push({ pubkey: ownUsdc, mint: usdc, amount: 5n })
-    const session = open(node)
-    const { state } = await walk(session, wallet, recent)
-    const balances = await session.fetchBalances(state)
+    const reader = open(node)
+    const { state } = await walk(reader, wallet, recent)
+    const balances = await reader.fetchBalances(state)
     assert.deepEqual(
       balances.balances.map(({ assetId }) => assetId),
       ['crypto:solana', 'crypto:usd-coin'],
     )
-    const lists = (await session.listPartitions?.(balances.state ?? state)) ?? []
+    const lists = (await reader.listPartitions?.(balances.state ?? state)) ?? []
     assert.ok(lists.length < 3_000)
     assert.ok(lists.some(({ partition }) => partition === ownUsdc))
-    assert.equal((await session.fetchBalances(balances.state ?? state)).state, undefined)
+    assert.equal((await reader.fetchBalances(balances.state ?? state)).state, undefined)
   })
 
   it('a name of any length takes little room in the records of its token', async () => {
@@ -272,11 +272,11 @@ describe('lists of a Solana wallet', () => {
     const again = { ...recent, end: recent.end + 60_000 }
     // The list does not show it yet, though the node has it.
     node.transactions.push({ ...receive('late', now - 4, { status: 'confirmed' }), accounts: [] })
-    const second = await walk(open(node), wallet, again, { cursor: first.cursor })
+    const second = await walk(open(node), wallet, again, { lastingMark: first.lastingMark })
     assert.deepEqual(second.withdrawn, ['dropped'])
     node.transactions.splice(1, 1, receive('late', late?.atSeconds ?? 0))
-    const third = await walk(open(node), wallet, again, { cursor: second.cursor })
-    assert.deepEqual([third.withdrawn, third.cursor, third.keys], [[], '[]', ['late', 'final']])
+    const third = await walk(open(node), wallet, again, { lastingMark: second.lastingMark })
+    assert.deepEqual([third.withdrawn, third.lastingMark, third.keys], [[], '[]', ['late', 'final']])
   })
 
   it('a transaction of a version that the node cannot return is reported, and blocks nothing else', async () => {
@@ -302,16 +302,19 @@ describe('lists of a Solana wallet', () => {
     }
     node.accounts.set(stake, { owner: 'Stake11111111111111111111111111111111111111' })
     const rewards = await walk(open(node), stake, recent, { stream: 'rewards' })
-    assert.deepEqual([rewards.keys, rewards.cursor], [['791', '795', '799'], '800'])
+    assert.deepEqual([rewards.keys, rewards.lastingMark], [['791', '795', '799'], '800'])
     const [record] = rewards.pages.flatMap(({ records }) => records)
     assert.equal(record?.occurredAtMs, 792 * 432_000 * 1_000)
     assert.match(record.body, /"postBalance":9007199254740993[,}]/)
     // In the first blocks of an epoch the last one is still being paid.
     Object.assign(node.epoch, { epoch: 801, slotIndex: 100, absoluteSlot: 801 * 432_000 + 100 })
-    assert.deepEqual((await walk(open(node), stake, recent, { stream: 'rewards', cursor: '800' })).cursor, '800')
+    assert.deepEqual(
+      (await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800' })).lastingMark,
+      '800',
+    )
     Object.assign(node.epoch, { slotIndex: 9_000, absoluteSlot: 801 * 432_000 + 9_000 })
-    const later = await walk(open(node), stake, recent, { stream: 'rewards', cursor: '800' })
-    assert.deepEqual([later.keys, later.cursor, later.pages.length], [['800'], '801', 2])
+    const later = await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800' })
+    assert.deepEqual([later.keys, later.lastingMark, later.pages.length], [['800'], '801', 2])
   })
 
   it('a closed account is queried up to its last transaction, and for later epochs as they come', async () => {
@@ -321,8 +324,8 @@ describe('lists of a Solana wallet', () => {
       node.transactions.push({ signature: `in ${epoch}`, atSeconds: epoch * 432_000 + 5, accounts })
       node.rewards.set(`${stake}:${epoch}`, { amount: 1n, effectiveSlot: (epoch + 1) * 432_000 })
     }
-    const { keys, cursor } = await walk(open(node), stake, recent, { stream: 'rewards' })
-    assert.deepEqual([keys, cursor], [['700', '703'], '800'])
+    const { keys, lastingMark } = await walk(open(node), stake, recent, { stream: 'rewards' })
+    assert.deepEqual([keys, lastingMark], [['700', '703'], '800'])
     assert.equal(node.asked.filter(({ method }) => method === 'getInflationReward').length, 4)
   })
 
@@ -336,6 +339,29 @@ describe('lists of a Solana wallet', () => {
       const node = startNode()
       node.errors.set('getSignaturesForAddress', { code, message: 'refused' })
       await assert.rejects(walk(open(node), wallet, recent), isFault(fault))
+    })
+  }
+
+  for (const [name, from, to] of [
+    ['without an id', '"id":', '"no":'],
+    ['with a reward that has no amount', '"amount":', '"no":'],
+  ] as const) {
+    it(`an answer ${name} is unreadable, and not a bug of ours`, async () => {
+      const node = startNode()
+      node.rewards.set(`${stake}:799`, { amount: 7n, effectiveSlot: 800 * 432_000 })
+      node.accounts.set(stake, { owner: 'Stake11111111111111111111111111111111111111' })
+      const io = {
+        ...node.io,
+        fetch: async (...request: Parameters<typeof fetch>) => {
+          const text = await (await node.io.fetch(...request)).text()
+          return new Response(text.replaceAll(from, to))
+        },
+      }
+      const reader = connector.open({ type: 'wallet', address: wallet }, io)
+      await assert.rejects(
+        walk(reader, stake, recent, { stream: 'rewards', lastingMark: '799' }),
+        isFault('unreadable_answer'),
+      )
     })
   }
 

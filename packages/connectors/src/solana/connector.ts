@@ -2,7 +2,7 @@
  * Wallets on Solana, read from a node. A connection is one address. The history is that of the wallet's own account, of
  * each of its token accounts and of each of its stake accounts; the balances are what the chain itself says.
  */
-import type { Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
+import type { Connector, Io, AccountReader, WalletCredentials } from '../kit/connector.ts'
 import { fetchAccount, fetchHoldings, readAddress } from './accounts.ts'
 import { solanaDefinition } from './definition.ts'
 import { createNames } from './names.ts'
@@ -35,7 +35,7 @@ export const connector: Connector = {
   },
   open(credentials, io) {
     if (credentials.type !== 'wallet') throw new TypeError('Solana wallets are connected by their address')
-    return openSession(credentials, io)
+    return openReader(credentials, io)
   },
   linkKeys,
   ownAddresses(state) {
@@ -45,7 +45,7 @@ export const connector: Connector = {
   toTransactions,
 }
 
-function openSession(credentials: WalletCredentials, io: Io): Session {
+function openReader(credentials: WalletCredentials, io: Io): AccountReader {
   const rpc = createRpc(io)
   const fetchNames = createNames(rpc)
   const seen = new Map<string, unknown>()

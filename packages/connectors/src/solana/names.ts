@@ -16,7 +16,7 @@ export type FetchNames = (mints: Iterable<string>) => Promise<Record<string, Tok
 /** The limit of `getMultipleAccounts`. */
 export const accountsPerCallMax = 100
 
-/** A session requests each name once. */
+/** A reader requests each name once. */
 export function createNames(rpc: Rpc): FetchNames {
   const known = new Map<string, TokenName | undefined>()
   return async (mints) => {

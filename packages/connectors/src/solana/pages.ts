@@ -7,8 +7,8 @@
  * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake
  * account all of them are kept, because only the list shows that this account belongs to the wallet.
  *
- * Signatures that are not final yet are kept in the list's cursor. When a later read does not show it, the node is
- * asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
+ * Signatures that are not final yet are kept in the list's lasting mark. When a later read does not show it, the node
+ * is asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
  * final stays final, and a node may have cleaned up old blocks.
  */
 import { SourceError } from '@assay/core'
@@ -42,7 +42,7 @@ const rowSchema = z.object({
 type Row = z.infer<typeof rowSchema>
 const signaturesAnswer = z.array(rowSchema)
 
-const place = z.object({
+const pageMarkSchema = z.object({
   /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
   isSkipping: z.boolean(),
@@ -55,25 +55,26 @@ const place = z.object({
   /** Unfinished transactions that this walk has shown. */
   shown: z.array(recent),
 })
-type Place = z.infer<typeof place>
+type PageMark = z.infer<typeof pageMarkSchema>
 
 export interface PageContext {
   rpc: Rpc
   fetchNames: FetchNames
   address: string
-  /** Transactions that this session has read: one may be in several lists. */
+  /** Transactions that this reader has read: one may be in several lists. */
   seen: Map<string, unknown>
   nowMs: number
 }
 
 export async function fetchTransactions(context: PageContext, request: PageRequest): Promise<Page> {
-  const { window, position, cursor } = request
-  const at = position === null ? startOf(window, cursor, context.nowMs) : place.parse(JSON.parse(position))
+  const { window, pageMark, lastingMark } = request
+  const at =
+    pageMark === null ? startOf(window, lastingMark, context.nowMs) : pageMarkSchema.parse(JSON.parse(pageMark))
   return at.wanted.length === 0 ? listSignatures(context, request, at) : readWanted(context, request, at)
 }
 
-async function listSignatures(context: PageContext, request: PageRequest, at: Place): Promise<Page> {
-  const { window, partition, cursor } = request
+async function listSignatures(context: PageContext, request: PageRequest, at: PageMark): Promise<Page> {
+  const { window, partition, lastingMark } = request
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
   const rows = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
@@ -84,32 +85,33 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Pl
   const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start - toleranceMs)
   // A page that is not full does not end a list: nodes may give less.
   const isMore = last !== undefined && (isCut || !isPast)
-  if (wanted.length === 0 && !isMore) return { records: [], next: null, ...(await finish(context, window, cursor, at)) }
+  if (wanted.length === 0 && !isMore)
+    return { records: [], next: null, ...(await finish(context, window, lastingMark, at)) }
   const isSkipping = at.isSkipping && wanted.length === 0
-  const next: Place = { ...at, before: last?.signature ?? '', isSkipping, wanted, isLast: !isMore }
+  const next: PageMark = { ...at, before: last?.signature ?? '', isSkipping, wanted, isLast: !isMore }
   return { records: [], next: JSON.stringify(next) }
 }
 
-async function readWanted(context: PageContext, request: PageRequest, at: Place): Promise<Page> {
+async function readWanted(context: PageContext, request: PageRequest, at: PageMark): Promise<Page> {
   const { length, result: read } = await readSome(at.wanted, (rows) => readRows(context, request, rows))
   const walked = { ...note(at, read), wanted: at.wanted.slice(length) }
   const learned = withAccounts(readState(request.state), collect(read))
   return {
     records: read.map(({ record }) => record),
     ...(at.isLast && walked.wanted.length === 0
-      ? { next: null, ...(await finish(context, request.window, request.cursor, walked)) }
+      ? { next: null, ...(await finish(context, request.window, request.lastingMark, walked)) }
       : { next: JSON.stringify(walked) }),
     ...(learned === undefined ? {} : { state: learned }),
   }
 }
 
-function startOf(window: Window, cursor: string | null, nowMs: number): Place {
-  const unseen = readCursor(cursor).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
+function startOf(window: Window, lastingMark: string | null, nowMs: number): PageMark {
+  const unseen = readLastingMark(lastingMark).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
   return { before: '', isSkipping: window.end < nowMs - skippedFromMs, wanted: [], isLast: false, unseen, shown: [] }
 }
 
-function readCursor(cursor: string | null): Recent[] {
-  return cursor === null ? [] : z.array(recent).parse(JSON.parse(cursor))
+function readLastingMark(lastingMark: string | null): Recent[] {
+  return lastingMark === null ? [] : z.array(recent).parse(JSON.parse(lastingMark))
 }
 
 /** A block without a time is read, because its transaction may have one. */
@@ -201,8 +203,8 @@ function collect(read: readonly ReadRow[]): { tokens: string[]; stakes: string[]
   return { tokens: read.flatMap(({ found }) => found.tokens), stakes: read.flatMap(({ found }) => found.stakes) }
 }
 
-/** The place after these rows: which unfinished transactions were shown. */
-function note(at: Place, read: readonly ReadRow[]): Place {
+/** The page mark after these rows: which unfinished transactions were shown. */
+function note(at: PageMark, read: readonly ReadRow[]): PageMark {
   const keys = new Set(read.map(({ record }) => record.key))
   const shown = read.flatMap(({ record: { key, pending, occurredAtMs } }) =>
     pending === true ? [{ key, atMs: occurredAtMs }] : [],
@@ -219,20 +221,20 @@ const statusesAnswer = z.object({ value: z.array(z.unknown()) })
 async function finish(
   { rpc }: PageContext,
   { start, end }: Window,
-  cursor: string | null,
-  { unseen, shown }: Place,
-): Promise<Pick<Page, 'cursor' | 'withdrawn'>> {
+  lastingMark: string | null,
+  { unseen, shown }: PageMark,
+): Promise<Pick<Page, 'lastingMark' | 'withdrawn'>> {
   const keys = unseen.map(({ key }) => key)
   const { value } =
     keys.length === 0
       ? { value: [] }
       : await rpc.call('getSignatureStatuses', [keys, { searchTransactionHistory: true }], statusesAnswer)
   const withdrawn = keys.filter((_, index) => value[index] === null)
-  const elsewhere = readCursor(cursor).filter(({ atMs }) => atMs < start || atMs >= end)
+  const elsewhere = readLastingMark(lastingMark).filter(({ atMs }) => atMs < start || atMs >= end)
   const waiting = unseen.filter(({ key }) => !withdrawn.includes(key))
   const unfinished = [...elsewhere, ...waiting, ...shown].slice(-recentMax)
   return {
-    ...(cursor === null && unfinished.length === 0 ? {} : { cursor: JSON.stringify(unfinished) }),
+    ...(lastingMark === null && unfinished.length === 0 ? {} : { lastingMark: JSON.stringify(unfinished) }),
     ...(withdrawn.length === 0 ? {} : { withdrawn }),
   }
 }

@@ -75,7 +75,7 @@ function pick(from: Readonly<Record<string, unknown>>, names: readonly string[])
 // ---------------------------------------------------------------------------------------------------------------
 // rewards
 
-const rewardSchema = z.object({
+export const rewardSchema = z.object({
   epoch: digits,
   effectiveSlot: digits,
   amount: digits,

@@ -1,60 +1,62 @@
 /**
  * Reads the rewards of one stake account. They are not part of any transaction: a node reports them for one epoch at a
  * time (`getInflationReward`). So the list is read by epochs, from the one in which the account was created up to the
- * last one that was paid out, and the cursor is the next epoch to request.
+ * last one that was paid out, and the lasting mark is the next epoch to request.
  *
  * A window is a range of time, covered once all of its ended epochs were requested.
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord } from '../kit/connector.ts'
-import { readAnswer, withTextNumbers } from '../kit/json.ts'
+import { parseJson, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
-import { readReward } from './records.ts'
+import { rewardSchema } from './records.ts'
 import { commitment, digits, fetchResults, readSome, type Rpc } from './rpc.ts'
 
 const epochAnswer = z.object({ epoch: digits, slotIndex: digits, slotsInEpoch: digits, absoluteSlot: digits })
 type EpochInfo = z.infer<typeof epochAnswer>
 
-const positionSchema = z.union([
+const pageMarkSchema = z.union([
   /** Looks for the first transaction of the account, before this one. */
   z.object({ before: z.string(), newestSlot: z.number(), oldestSlot: z.number(), now: epochAnswer }),
   /** Requests epochs from `epoch` up to `end`. Those before `paid` were paid out; a closed account ends earlier. */
   z.object({ epoch: z.number(), end: z.number(), paid: z.number() }),
 ])
-type Position = z.infer<typeof positionSchema>
+type PageMark = z.infer<typeof pageMarkSchema>
 
 /** Each page makes one request for the rewards and one for the times of their blocks. */
 const epochsPerPage = 20
 
 export async function fetchRewards(rpc: Rpc, request: PageRequest): Promise<Page> {
-  if (request.position === null) return startWalk(rpc, request)
-  const position = positionSchema.parse(JSON.parse(request.position))
-  return 'before' in position ? findFirstEpoch(rpc, request, position) : fetchEpochs(rpc, request, position)
+  if (request.pageMark === null) return startWalk(rpc, request)
+  const mark = pageMarkSchema.parse(JSON.parse(request.pageMark))
+  return 'before' in mark ? findFirstEpoch(rpc, request, mark) : fetchEpochs(rpc, request, mark)
 }
 
-async function startWalk(rpc: Rpc, { cursor }: PageRequest): Promise<Page> {
+async function startWalk(rpc: Rpc, { lastingMark }: PageRequest): Promise<Page> {
   const now = await rpc.call('getEpochInfo', [{ commitment: 'finalized' }], epochAnswer)
   const paid = paidUntil(now)
-  if (cursor === null) return toNext({ before: '', newestSlot: -1, oldestSlot: -1, now })
-  return Number(cursor) < paid ? toNext({ epoch: Number(cursor), end: paid, paid }) : { records: [], next: null }
+  if (lastingMark === null) return toNext({ before: '', newestSlot: -1, oldestSlot: -1, now })
+  return Number(lastingMark) < paid
+    ? toNext({ epoch: Number(lastingMark), end: paid, paid })
+    : { records: [], next: null }
 }
 
-function toNext(position: Position): Page {
-  return { records: [], next: JSON.stringify(position) }
+function toNext(mark: PageMark): Page {
+  return { records: [], next: JSON.stringify(mark) }
 }
 
 async function fetchEpochs(
   rpc: Rpc,
   request: PageRequest,
-  { epoch, end, paid }: Extract<Position, { epoch: number }>,
+  { epoch, end, paid }: Extract<PageMark, { epoch: number }>,
 ): Promise<Page> {
   const wanted = Math.max(0, Math.min(epochsPerPage, end - epoch))
   const epochs = Array.from({ length: wanted }, (_, index) => epoch + index)
   const { length, result: records } = await readSome(epochs, (some) => fetchRecords(rpc, request, some))
   const next = epoch + length
-  if (next < end) return { ...toNext({ epoch: next, end, paid }), records, cursor: String(next) }
+  if (next < end) return { ...toNext({ epoch: next, end, paid }), records, lastingMark: String(next) }
   // A closed account may be created again, so later epochs are requested when they have ended.
-  return { records, next: null, cursor: String(Math.max(next, paid)) }
+  return { records, next: null, lastingMark: String(Math.max(next, paid)) }
 }
 
 /** Rewards are paid in the first blocks of the next epoch, within a few minutes: this share of an epoch is enough. */
@@ -73,7 +75,7 @@ const accountAnswer = z.object({ value: z.unknown() })
 async function findFirstEpoch(
   rpc: Rpc,
   { partition }: PageRequest,
-  { before, newestSlot, oldestSlot, now }: Extract<Position, { before: string }>,
+  { before, newestSlot, oldestSlot, now }: Extract<PageMark, { before: string }>,
 ): Promise<Page> {
   const config = { limit: 1_000, commitment, ...(before === '' ? {} : { before }) }
   const rows = await rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
@@ -109,7 +111,7 @@ async function fetchRecords(
     const [reward] = readAnswer(method, z.array(z.unknown()), answer)
     if (reward === undefined || reward === null) return []
     const body = JSON.stringify(reward)
-    const { effectiveSlot, amount } = readReward({ body })
+    const { effectiveSlot, amount } = readAnswer(method, rewardSchema, parseJson(body))
     return amount === '0' ? [] : [{ key: String(epochs[index]), body, effectiveSlot }]
   })
   const times = await fetchResults(

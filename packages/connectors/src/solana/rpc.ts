@@ -86,7 +86,10 @@ export function createRpc(io: Io): Rpc {
       const answers = await post(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })))
       if (!Array.isArray(answers)) throw readRefusal(answers)
       const byId = new Map(
-        answers.map((answer: unknown) => [isJsonObject(answer) ? String(withTextNumbers(answer['id'])) : '', answer]),
+        answers.map((answer: unknown) => [
+          isJsonObject(answer) ? String(withTextNumbers(answer['id'] ?? null)) : '',
+          answer,
+        ]),
       )
       return calls.map(({ method }, id) => readOutcome(method, byId.get(String(id))))
     },

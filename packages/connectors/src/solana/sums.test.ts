@@ -202,23 +202,23 @@ const window = { unit: 'ms', start: 0, end: 1_760_000_000_000 } as const
 
 /** Every list to its end, including those that were found while reading. */
 async function readAll(node: TestNode): Promise<{ drafts: TransactionDraft[]; balances: Record<string, string> }> {
-  const session = connector.open({ type: 'wallet', address: wallet }, node.io)
-  const { balances, state: first = { address: wallet } } = await session.fetchBalances({ address: wallet })
+  const reader = connector.open({ type: 'wallet', address: wallet }, node.io)
+  const { balances, state: first = { address: wallet } } = await reader.fetchBalances({ address: wallet })
   let state: ConnectorState = first
   const records: StoredRecord[] = []
   const done = new Set<string>()
   for (;;) {
-    const lists = (await session.listPartitions?.(state)) ?? []
+    const lists = (await reader.listPartitions?.(state)) ?? []
     const list = lists.find(({ stream, partition }) => !done.has(`${stream} ${partition}`))
     if (list === undefined) break
     done.add(`${list.stream} ${list.partition}`)
-    let position: string | null = null
+    let pageMark: string | null = null
     do {
-      const page = await session.fetchPage({ ...list, window, position, cursor: null, state })
+      const page = await reader.fetchPage({ ...list, window, pageMark, lastingMark: null, state })
       records.push(...page.records.map((record) => ({ ...record, ...list })))
       state = page.state ?? state
-      position = page.next
-    } while (position !== null)
+      pageMark = page.next
+    } while (pageMark !== null)
   }
   const addresses = new Set(connector.ownAddresses?.(state))
   const stories = Map.groupBy(records, (record) => connector.linkKeys(record)[0])

@@ -3,7 +3,7 @@
  * account: Binance's own ids are unique only within a list. Balances are named as /api/v3/account names them (LDBTC:
  * bitcoin that earns), and coins in locked positions "locked DOT".
  */
-import type { AccountReading, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
+import type { AccountContents, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
 import { toShortText } from '../core/units.ts'
 import type { BinanceAccount, BinanceAccounts } from './authentication.ts'
 import { describeRedemption, describeReward, describeSubscription } from './api/earn.ts'
@@ -86,7 +86,7 @@ function toMs(time: string): number {
   return ms
 }
 
-function readingOf(account: BinanceAccount): AccountReading {
+function readingOf(account: BinanceAccount): AccountContents {
   const world = account.world()
   const records: Record<string, SimulatorRecord[]> = {}
   for (const row of world.rows) {

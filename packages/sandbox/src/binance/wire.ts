@@ -35,13 +35,13 @@ const refusals = {
   [-6021]: { status: 400, msg: 'Query time range too large' },
 } as const satisfies Record<number, Refusal>
 
-export type BinanceCode = keyof typeof refusals
+export type BinanceErrorCode = keyof typeof refusals
 
 /** Thrown wherever a check fails, and answered in one place. */
 export class BinanceRefusal extends Error {
-  readonly code: BinanceCode
+  readonly code: BinanceErrorCode
 
-  constructor(code: BinanceCode, message: string = refusals[code].msg) {
+  constructor(code: BinanceErrorCode, message: string = refusals[code].msg) {
     super(message)
     this.name = 'BinanceRefusal'
     this.code = code
@@ -53,7 +53,7 @@ export function success(result: unknown, headers: Readonly<Record<string, string
 }
 
 export function failure(
-  code: BinanceCode,
+  code: BinanceErrorCode,
   msg: string = refusals[code].msg,
   more: { status?: number; headers?: Readonly<Record<string, string>> } = {},
 ): WireAnswer {

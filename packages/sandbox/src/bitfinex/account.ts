@@ -14,7 +14,7 @@ import type { SpotAccount } from '../spot/exchange.ts'
 import { addressOf, hashOf, idBaseOf, uidOf } from '../spot/ids.ts'
 import { pageAt, within } from '../spot/pages.ts'
 import type { Wallet } from '../spot/story.ts'
-import { codeOf, methodOf, pairOf } from './market.ts'
+import { assetCodeOf, methodOf, pairOf } from './market.ts'
 import { amount, type Asked } from './wire.ts'
 
 const scopes = [
@@ -51,7 +51,7 @@ export function wallets(of: SpotAccount): unknown[] {
       const reserved = wallet === 'trading' ? (story.inOrders.get(asset) ?? 0n) : 0n
       const last = entries[wallet].findLast((entry) => entry.asset === asset)
       const told = last === undefined ? null : describeChange(of.id, last).replace(/ on wallet \w+$/, '')
-      return [walletNames[wallet], codeOf(asset), amount(units), 0, amount(units - reserved), told, null]
+      return [walletNames[wallet], assetCodeOf(asset), amount(units), 0, amount(units - reserved), told, null]
     }),
   )
 }
@@ -82,7 +82,7 @@ function entriesOf(world: World): readonly Entry[] {
 export function ledgers(of: SpotAccount, asked: Asked, context: CallContext, currency?: string): unknown[] {
   const rows = entriesOf(of.world()).filter(
     (entry) =>
-      (currency === undefined || codeOf(entry.asset) === currency) &&
+      (currency === undefined || assetCodeOf(entry.asset) === currency) &&
       (asked.category === undefined || categoryOf(entry) === asked.category),
   )
   return pageOf(rows, asked, context).map((entry) => describeLedger(of.id, entry))
@@ -92,7 +92,7 @@ export function describeLedger(accountId: string, entry: Entry): unknown[] {
   const { number, asset, wallet, atMs, change, after } = entry
   const id = 2_000_000_000 + idBaseOf(accountId, 'ledger') + number
   const description = describeChange(accountId, entry)
-  return [id, codeOf(asset), walletNames[wallet], atMs, null, amount(change), amount(after), null, description]
+  return [id, assetCodeOf(asset), walletNames[wallet], atMs, null, amount(change), amount(after), null, description]
 }
 
 /** Only fees are booked apart from what they belong to. */
@@ -130,8 +130,8 @@ function describeChange(accountId: string, entry: Entry): string {
   switch (event.kind) {
     case 'trade': {
       const pair = getPair(event.pair)
-      const what = `${told(event.qty)} ${codeOf(pair.base)}`
-      if (!isFee(entry)) return `Exchange ${what} for ${codeOf(pair.quote)} @ ${told(event.price)} ${on}`
+      const what = `${told(event.qty)} ${assetCodeOf(pair.base)}`
+      if (!isFee(entry)) return `Exchange ${what} for ${assetCodeOf(pair.quote)} @ ${told(event.price)} ${on}`
       const [word, share] = entry.fee < 0n ? ['rebate', '0.01%'] : ['fees', '0.1%']
       return `Trading ${word} for ${what} (${pairOf(pair)}) @ ${told(event.price)} on BFX (${share}) ${on}`
     }
@@ -143,12 +143,12 @@ function describeChange(accountId: string, entry: Entry): string {
     case 'transfer': {
       // The funding wallet was once called "deposit", and the descriptions still say so.
       const [from, to] = event.to === 'trading' ? ['Deposit', 'Exchange'] : ['Exchange', 'Deposit']
-      return `Transfer of ${told(event.amount)} ${codeOf(asset)} from wallet ${from} to ${to} ${on}`
+      return `Transfer of ${told(event.amount)} ${assetCodeOf(asset)} from wallet ${from} to ${to} ${on}`
     }
     case 'reward':
-      return event.source === 'interest' ? `Margin Funding Payment ${on}` : `${codeOf(asset)} airdrop ${on}`
+      return event.source === 'interest' ? `Margin Funding Payment ${on}` : `${assetCodeOf(asset)} airdrop ${on}`
     case 'convert': {
-      const [given, taken] = [`${told(event.fromAmount)} ${codeOf(event.fromAsset)}`, codeOf(event.toAsset)]
+      const [given, taken] = [`${told(event.fromAmount)} ${assetCodeOf(event.fromAsset)}`, assetCodeOf(event.toAsset)]
       return `Conversion of ${given} to ${told(event.toAmount)} ${taken} ${on}`
     }
   }
@@ -176,7 +176,7 @@ export function describeTrade(accountId: string, { event, number, atMs }: RowOf<
     price,
     event.maker ? 1 : -1,
     amount(-toUnits(event.fee, decimals)),
-    codeOf(event.feeAsset),
+    assetCodeOf(event.feeAsset),
     atMs % 86_400_000,
   ]
 }
@@ -191,7 +191,7 @@ function movementIdOf(accountId: string, { number }: { number: number }): number
 export function movements(of: SpotAccount, asked: Asked, context: CallContext, currency?: string): unknown[] {
   const rows: Movement[] = [...listOf(of.world(), 'deposit'), ...listOf(of.world(), 'withdrawal')]
   const wanted = rows
-    .filter(({ event }) => currency === undefined || codeOf(event.asset) === currency)
+    .filter(({ event }) => currency === undefined || assetCodeOf(event.asset) === currency)
     .sort((a, b) => a.atMs - b.atMs || a.number - b.number)
   return pageOf(wanted, asked, context).map((row) => describeMovement(of.id, row))
 }
@@ -205,7 +205,7 @@ export function describeMovement(accountId: string, row: Movement): unknown[] {
   const onChain = event.internal !== true && (!out || event.status === 'done')
   const places: Readonly<Record<number, unknown>> = {
     0: movementIdOf(accountId, row),
-    1: codeOf(event.asset),
+    1: assetCodeOf(event.asset),
     2: methodOf(event.asset, event.network),
     5: atMs,
     6: atMs + (event.status === 'pending' ? 0 : 240_000),

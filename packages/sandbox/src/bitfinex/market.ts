@@ -12,12 +12,12 @@ import { BitfinexRefusal } from './wire.ts'
 
 const ownCodes: Readonly<Record<string, string>> = { USDT: 'UST', USDC: 'UDC' }
 
-export function codeOf(asset: string): string {
+export function assetCodeOf(asset: string): string {
   return ownCodes[asset] ?? asset
 }
 
 export function pairOf({ base, quote }: Pick<Pair, 'base' | 'quote'>): string {
-  const [one, other] = [codeOf(base), codeOf(quote)]
+  const [one, other] = [assetCodeOf(base), assetCodeOf(quote)]
   return one.length === 3 && other.length === 3 ? one + other : `${one}:${other}`
 }
 
@@ -40,9 +40,9 @@ export function methodOf(asset: string, network: Network): string {
   return network === 'ethereum' && asset !== 'ETH' ? asset : methods[network]
 }
 
-const codes = assets.map(({ code }) => codeOf(code))
+const codes = assets.map(({ code }) => assetCodeOf(code))
 const transactions = assets.flatMap(({ code, networks }) =>
-  networks.map((network) => ({ code: codeOf(code), method: methodOf(code, network) })),
+  networks.map((network) => ({ code: assetCodeOf(code), method: methodOf(code, network) })),
 )
 
 const configurations: Readonly<Record<string, readonly unknown[]>> = {
@@ -60,12 +60,12 @@ const configurations: Readonly<Record<string, readonly unknown[]>> = {
     ['UDC', 'USDC'],
     ['UST', 'USDt'],
   ],
-  'pub:map:currency:label': assets.map(({ code, coin }) => [codeOf(code), findCoin(coin)?.name ?? code]),
+  'pub:map:currency:label': assets.map(({ code, coin }) => [assetCodeOf(code), findCoin(coin)?.name ?? code]),
   'pub:map:currency:unit': [],
   'pub:map:currency:undl': [],
   'pub:map:currency:pool': assets
     .filter(({ code, networks }) => networks.includes('ethereum') && code !== 'ETH')
-    .map(({ code }) => [codeOf(code), 'ETH']),
+    .map(({ code }) => [assetCodeOf(code), 'ETH']),
   'pub:map:currency:explorer': codes.map((code) => [code, ['https://example.com', null, null]]),
   'pub:map:currency:tx:fee': codes.map((code) => [code, [0, 0.1]]),
   'pub:map:tx:method': transactions.map(({ code, method }) => [method, [code]]),

@@ -14,10 +14,10 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-type Place = 'number' | 'string' | 'null' | 'null or string' | RegExp
+type CellShape = 'number' | 'string' | 'null' | 'null or string' | RegExp
 
 /** The same number of places, and in each what the document says. */
-function assertPlaces(row: unknown, places: readonly Place[]): void {
+function assertPlaces(row: unknown, places: readonly CellShape[]): void {
   assert.ok(Array.isArray(row))
   assert.equal(row.length, places.length)
   for (const [index, place] of places.entries()) {
@@ -83,7 +83,7 @@ describe('the answers of Bitfinex', () => {
     assert.equal(rows.length, 174)
     for (const row of rows) {
       const type = /^EXCHANGE (LIMIT|MARKET)$/
-      const head: Place[] = ['number', /^t[A-Z:]+$/, /^\d{13}$/, 'number', 'number', 'number', type, 'number']
+      const head: CellShape[] = ['number', /^t[A-Z:]+$/, /^\d{13}$/, 'number', 'number', 'number', type, 'number']
       assertPlaces(row, [...head, /^-?1$/, 'number', code, 'number'])
     }
     const oldest = (await account.ask('trades/hist', { limit: 2, sort: 1 })) as unknown[][]
@@ -97,8 +97,8 @@ describe('the answers of Bitfinex', () => {
     assert.match(text, /,1e-8,/)
     for (const row of JSON.parse(text) as unknown[]) {
       const [none, time, status] = ['null', /^\d{13}$/, /^(COMPLETED|PENDING|CANCELED|FAILURE)$/] as const
-      const head: Place[] = ['number', code, /^[A-Z]+$/, none, none, time, time, none, none, status, none, none]
-      const tail: Place[] = ['number', 'number', none, none, 'string', none, none, none, 'null or string', none]
+      const head: CellShape[] = ['number', code, /^[A-Z]+$/, none, none, time, time, none, none, status, none, none]
+      const tail: CellShape[] = ['number', 'number', none, none, 'string', none, none, none, 'null or string', none]
       assertPlaces(row, [...head, ...tail])
     }
     const range = { start: Date.UTC(2025, 2, 1), end: Date.UTC(2025, 2, 31) }

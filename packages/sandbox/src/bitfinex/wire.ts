@@ -16,13 +16,13 @@ const refusals = {
   404: { status: 404, text: 'path: invalid' },
 } as const
 
-export type BitfinexCode = keyof typeof refusals
+export type BitfinexErrorCode = keyof typeof refusals
 
 /** Thrown wherever a check fails, and answered in one place. */
 export class BitfinexRefusal extends Error {
-  readonly code: BitfinexCode
+  readonly code: BitfinexErrorCode
 
-  constructor(code: BitfinexCode, message: string = refusals[code].text) {
+  constructor(code: BitfinexErrorCode, message: string = refusals[code].text) {
     super(message)
     this.name = 'BitfinexRefusal'
     this.code = code
@@ -33,7 +33,7 @@ export function success(result: readonly unknown[]): WireAnswer {
   return { status: 200, body: JSON.stringify(result) }
 }
 
-export function failure(code: BitfinexCode, text: string = refusals[code].text): WireAnswer {
+export function failure(code: BitfinexErrorCode, text: string = refusals[code].text): WireAnswer {
   return { status: refusals[code].status, body: JSON.stringify(['error', code, text]), error: String(code) }
 }
 

@@ -20,13 +20,13 @@ const refusals = {
   131002: 'The interval between the startTime and endTime is incorrect',
 } as const
 
-export type BybitCode = keyof typeof refusals
+export type BybitErrorCode = keyof typeof refusals
 
 /** Thrown wherever a check fails, and answered in one place. */
 export class BybitRefusal extends Error {
-  readonly code: BybitCode
+  readonly code: BybitErrorCode
 
-  constructor(code: BybitCode, message: string = refusals[code]) {
+  constructor(code: BybitErrorCode, message: string = refusals[code]) {
     super(message)
     this.name = 'BybitRefusal'
     this.code = code
@@ -46,7 +46,7 @@ export function success({ retMsg, result }: Answer, nowMs: number, headers: Head
 }
 
 export function failure(
-  code: BybitCode,
+  code: BybitErrorCode,
   nowMs: number,
   more: { message?: string; headers?: Headers } = {},
 ): WireAnswer {

@@ -112,7 +112,7 @@ function signedIn(token: string, state: AccessState, nowMs: number): Caller {
   if (claims === undefined || account === undefined) throw new CoinbaseRefusal('invalid_token')
   if (state.families.isEnded(claims)) throw new CoinbaseRefusal('revoked_token')
   if (nowMs >= claims.issuedMs + accessLifeMs) throw new CoinbaseRefusal('expired_token')
-  // In this scenario a sign-in is revoked as a key is; a new sign-in starts again.
+  // Where the scenario revokes keys, a sign-in ends after as many calls; a new one counts from zero.
   state.families.countEntries(claims, 1, account.scenario.key.revoked?.afterCalls)
   return { account, via: 'oauth', scopes: scopesOf(account, claims.scope) }
 }

@@ -6,7 +6,7 @@
  */
 export interface SimulatorControls {
   /** Returns everything that the account holds, for an independent check. */
-  readAccount(accountId: string): AccountReading
+  readAccount(accountId: string): AccountContents
   /** Removes a record from every list, even one that was shown before; the balances follow. */
   withdrawRecord(accountId: string, recordId: string): void
   /** Books something now that happened earlier. Returns the id of its record. */
@@ -15,7 +15,7 @@ export interface SimulatorControls {
   correctRecord(accountId: string, recordId: string, change: RecordChange): void
 }
 
-export interface AccountReading {
+export interface AccountContents {
   accountId: string
   /** Decimal text by the provider's own code, without trailing zeros; emptied codes are included with "0". */
   balances: Readonly<Record<string, string>>

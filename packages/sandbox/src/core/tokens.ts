@@ -16,13 +16,13 @@ export interface Claims {
   scope: string
 }
 
-export interface CodeClaims extends Claims {
+export interface AuthorizationCodeClaims extends Claims {
   redirectUri: string
   challenge: string
 }
 
 interface ClaimsOf {
-  code: CodeClaims
+  code: AuthorizationCodeClaims
   access: Claims
   refresh: Claims
 }

@@ -34,7 +34,7 @@ export function actorsOf(book: AddressBook, self: Address): Actors {
   return { self, of: (role) => book.counterparty(self, role) }
 }
 
-export function codeOf(contract: ContractName): `0x${string}` {
+export function bytecodeOf(contract: ContractName): `0x${string}` {
   return artifacts[contract].deployedBytecode
 }
 

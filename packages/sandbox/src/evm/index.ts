@@ -15,7 +15,7 @@ import { createAddressBook } from './chain/addresses.ts'
 import { findNetwork } from './chain/networks.ts'
 import type { Story } from './story.ts'
 import { createWallets, type EvmAccount, type Wallets } from './wallets.ts'
-import { notOk, rpcFailure } from './rpc/wire.ts'
+import { notOk, rpcFailure } from './rpc/rpc.ts'
 import type { World } from './world.ts'
 
 export interface Evm {

@@ -5,7 +5,7 @@
  */
 import { getAddress } from 'viem'
 import type { Address, AddressBook, Role } from './chain/addresses.ts'
-import { actorsOf, call, codeOf, encode, toTransaction, type Actors } from './calls.ts'
+import { actorsOf, call, bytecodeOf, encode, toTransaction, type Actors } from './calls.ts'
 import { Chain, type BlockPlan, type PlannedTransaction, type PlannedWithdrawal } from './chain/chain.ts'
 import { networks, type ChainId, type Network } from './chain/networks.ts'
 import { startNodes } from './chain/node.ts'
@@ -151,12 +151,12 @@ async function placeContracts(chain: Chain, wallets: readonly Actors[]): Promise
   await chain.setBalance(founder, rich)
   const transactions: PlannedTransaction[] = []
   for (const [name, address] of Object.entries(contracts)) {
-    await node.request('hardhat_setCode', address, codeOf(name as keyof typeof contracts))
+    await node.request('hardhat_setCode', address, bytecodeOf(name as keyof typeof contracts))
   }
   transactions.push(call(founder, contracts.Router, ['Router', 'initialize', weth]))
   for (const [code, token] of Object.entries(tokens)) {
     const { address, name, symbol, decimals, unitsForEther } = token
-    await node.request('hardhat_setCode', address, codeOf(code === 'WETH' ? 'WrappedEther' : 'Token'))
+    await node.request('hardhat_setCode', address, bytecodeOf(code === 'WETH' ? 'WrappedEther' : 'Token'))
     if (code === 'WETH') continue
     transactions.push(call(founder, address, ['Token', 'initialize', name, symbol, decimals]))
     if (unitsForEther === 0n) continue

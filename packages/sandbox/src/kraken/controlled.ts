@@ -1,5 +1,6 @@
 /**
- * What the control API can see and change of a simulated Kraken account. Plain terms: decimal text, ids as on the wire.
+ * What the control API can see and change of a simulated Kraken account. Amounts are decimal text, and ids are those on
+ * the wire.
  */
 import type { Controlled, Minted, NewEntry } from '../control.ts'
 import { changeKeys, describeKey } from '../core/accounts.ts'

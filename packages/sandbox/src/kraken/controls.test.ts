@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { AccountReading } from '../core/controls.ts'
+import type { AccountContents } from '../core/controls.ts'
 import type { Sandbox } from '../index.ts'
 import { openAccount, startTestSandbox, type TestAccount } from '../testing/kraken-client.ts'
 
@@ -20,11 +20,11 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-const entriesOf = (reading: AccountReading): [string, Entry][] =>
+const entriesOf = (reading: AccountContents): [string, Entry][] =>
   (reading.records['Ledgers'] ?? []).map(({ id, body }) => [id, body as Entry])
 
 /** The sum of amount − fee of one code, in whole units of its smallest step. */
-function sumOf(reading: AccountReading, code: string): bigint {
+function sumOf(reading: AccountContents, code: string): bigint {
   const units = (text: string): bigint => BigInt(text.replace('.', ''))
   return entriesOf(reading)
     .filter(([, entry]) => entry.asset === code)

@@ -1,5 +1,5 @@
 /** The controls of a simulated Kraken account. A record's id is that of its ledger entry (L…). */
-import type { AccountReading, SimulatorControls } from '../core/controls.ts'
+import type { AccountContents, SimulatorControls } from '../core/controls.ts'
 import { ticksPerSecond } from '../core/timeline.ts'
 import { toShortText } from '../core/units.ts'
 import { findAsset, getAsset, inventAsset } from './assets.ts'
@@ -55,7 +55,7 @@ export function createKrakenControls(accounts: KrakenAccounts, nowMs: () => numb
   }
 }
 
-function readingOf(account: KrakenAccount): AccountReading {
+function readingOf(account: KrakenAccount): AccountContents {
   const world = account.world()
   return {
     accountId: account.id,

@@ -26,13 +26,13 @@ const refusals = {
   404: { status: 404, msg: 'Not Found' },
 } as const
 
-export type OkxCode = keyof typeof refusals
+export type OkxErrorCode = keyof typeof refusals
 
 /** Thrown wherever a check fails, and answered in one place. */
 export class OkxRefusal extends Error {
-  readonly code: OkxCode
+  readonly code: OkxErrorCode
 
-  constructor(code: OkxCode, message: string = refusals[code].msg) {
+  constructor(code: OkxErrorCode, message: string = refusals[code].msg) {
     super(message)
     this.name = 'OkxRefusal'
     this.code = code
@@ -43,7 +43,7 @@ export function success(data: readonly object[]): WireAnswer {
   return { status: 200, body: JSON.stringify({ code: '0', data, msg: '' }) }
 }
 
-export function failure(code: OkxCode, message: string = refusals[code].msg): WireAnswer {
+export function failure(code: OkxErrorCode, message: string = refusals[code].msg): WireAnswer {
   const body = JSON.stringify({ code: String(code), data: [], msg: message })
   return { status: refusals[code].status, body, error: String(code) }
 }

@@ -2,7 +2,7 @@
  * The controls of a simulated spot account, the same for every exchange: a record's id is the kind of what happened and
  * its number on the account. Balances are those of both wallets together.
  */
-import type { AccountReading, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
+import type { AccountContents, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
 import { toMs, toText, withEvent, writeBooks, type Row, type World } from './books.ts'
 import type { SpotAccount, SpotExchange } from './exchange.ts'
 import type { AccountEvent } from './story.ts'
@@ -63,7 +63,7 @@ function corrected(event: AccountEvent, { amount, fee }: RecordChange): AccountE
   return { ...event, ...(amount !== undefined && { amount }), ...(fee !== undefined && { fee }) }
 }
 
-function readingOf(account: SpotAccount): AccountReading {
+function readingOf(account: SpotAccount): AccountContents {
   const world = account.world()
   const records: Record<string, SimulatorRecord[]> = {}
   for (const row of world.rows) {

@@ -27,7 +27,7 @@ export interface ListAbout {
   retentionDays?: number | null
 }
 
-interface RightsPlace {
+interface RightsSource {
   /** ccxt's name of the endpoint. */
   endpoint: string
   place: string
@@ -36,7 +36,7 @@ interface RightsPlace {
   expires?: string
 }
 
-export type Rights = RightsPlace &
+export type Rights = RightsSource &
   (
     | { kind: 'flag'; readOnly: string; name: string }
     | { kind: 'words' | 'table'; harmless: readonly string[]; needed: readonly string[] }

@@ -11,7 +11,7 @@ import { absolute } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
 import { parseFundingRecord, parseLedgerRow, type LedgerRow } from '../records.ts'
 
-// The transactions of a group are returned in this order.
+// The transactions of a story are returned in this order, then its migrations, then what was only announced.
 export const families = [
   'deposit',
   'withdrawal',
@@ -76,8 +76,8 @@ export function bookOf(row: LedgerRow): Exclude<Family, 'migration'> {
 /**
  * Coins that Kraken exchanged one for one, by its bare codes: the old coin and its successor. Kraken books the half
  * that leaves and the half that arrives under two references, seconds to days apart (rows of type `transfer` or `earn`,
- * subtype `delistingconversion`; before 2023 a `transfer` without a subtype). The halves share only the amount, and
- * that only where the exchange was one for one. Delisted coins that it converted are booked the same way.
+ * subtype `delistingconversion`; before 2023 a `transfer` without a subtype). The halves share only the amount.
+ * Delisted coins that it converted are booked the same way; at another rate their halves share nothing.
  */
 const successors: readonly (readonly [from: string, to: string])[] = [
   ['MATIC', 'POL'],

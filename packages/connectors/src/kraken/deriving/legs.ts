@@ -4,7 +4,7 @@
  */
 import { absolute, add, isNegative, isPositive, isZero, negate, zero } from '@assay/core'
 import type { Asset, Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
-import type { Place } from '../assets.ts'
+import type { WalletKind } from '../assets.ts'
 import type { LedgerRow } from '../records.ts'
 
 export interface Legs {
@@ -20,8 +20,8 @@ export interface Legs {
 export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
   for (const [asset, amount] of sumByAsset(rows, (row) => row.amount)) {
-    if (isPositive(amount)) legs.inputs.push(toLeg(asset, amount, placeOf(rows, asset, isGain)))
-    if (isNegative(amount)) legs.outputs.push(toLeg(asset, negate(amount), placeOf(rows, asset, isLoss)))
+    if (isPositive(amount)) legs.inputs.push(toLeg(asset, amount, walletKindOf(rows, asset, isGain)))
+    if (isNegative(amount)) legs.outputs.push(toLeg(asset, negate(amount), walletKindOf(rows, asset, isLoss)))
   }
   return legs
 }
@@ -30,10 +30,10 @@ export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
 export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
   for (const [asset, amount] of sumByAsset(rows, (row) => (isPositive(row.amount) ? row.amount : zero))) {
-    if (!isZero(amount)) legs.inputs.push(toLeg(asset, amount, placeOf(rows, asset, isGain)))
+    if (!isZero(amount)) legs.inputs.push(toLeg(asset, amount, walletKindOf(rows, asset, isGain)))
   }
   for (const [asset, amount] of sumByAsset(rows, (row) => (isNegative(row.amount) ? row.amount : zero))) {
-    if (!isZero(amount)) legs.outputs.push(toLeg(asset, absolute(amount), placeOf(rows, asset, isLoss)))
+    if (!isZero(amount)) legs.outputs.push(toLeg(asset, absolute(amount), walletKindOf(rows, asset, isLoss)))
   }
   return legs
 }
@@ -41,17 +41,17 @@ export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
 /** The other side of a dust trade, so small that Kraken wrote 0. It still shows what the dust was traded for. */
 export function findZeroLeg(rows: readonly LedgerRow[]): Leg | undefined {
   const row = rows.find((candidate) => isZero(candidate.amount) && isZero(candidate.fee))
-  return row === undefined ? undefined : toLeg(row.asset, zero, row.place)
+  return row === undefined ? undefined : toLeg(row.asset, zero, row.walletKind)
 }
 
 function feeLegs(rows: readonly LedgerRow[], kind: FeeKind): Legs {
   const legs: Legs = { inputs: [], outputs: [], fees: [] }
   for (const [asset, fee] of sumByAsset(rows, (row) => row.fee)) {
     if (isZero(fee)) continue
-    const place = placeOf(rows, asset, (row) => !isZero(row.fee))
-    if (isPositive(fee)) legs.fees.push({ ...toLeg(asset, fee, place), kind })
+    const walletKind = walletKindOf(rows, asset, (row) => !isZero(row.fee))
+    if (isPositive(fee)) legs.fees.push({ ...toLeg(asset, fee, walletKind), kind })
     // A rebate is an input.
-    else legs.inputs.push(toLeg(asset, negate(fee), place))
+    else legs.inputs.push(toLeg(asset, negate(fee), walletKind))
   }
   return legs
 }
@@ -69,13 +69,13 @@ const isGain = (row: LedgerRow): boolean => isPositive(row.amount)
 const isLoss = (row: LedgerRow): boolean => isNegative(row.amount)
 
 /** The wallet of the asset's rows that count; spot if they are in several wallets. */
-function placeOf(rows: readonly LedgerRow[], asset: Asset, counts: (row: LedgerRow) => boolean): Place {
-  const places = rows.filter((row) => row.asset.assetId === asset.assetId && counts(row)).map((row) => row.place)
-  return places.length > 0 && places.every((place) => place === 'staked') ? 'staked' : 'spot'
+function walletKindOf(rows: readonly LedgerRow[], asset: Asset, counts: (row: LedgerRow) => boolean): WalletKind {
+  const kinds = rows.filter((row) => row.asset.assetId === asset.assetId && counts(row)).map((row) => row.walletKind)
+  return kinds.length > 0 && kinds.every((kind) => kind === 'staked') ? 'staked' : 'spot'
 }
 
 /** Automatically earning assets can be spent at any time, so a leg counts them as liquid, as balances do. */
-function toLeg(asset: Asset, amount: Decimal, place: Place): Leg {
+function toLeg(asset: Asset, amount: Decimal, walletKind: WalletKind): Leg {
   const leg = { assetId: asset.assetId, symbol: asset.symbol, amount }
-  return place === 'staked' ? { ...leg, place } : leg
+  return walletKind === 'staked' ? { ...leg, place: walletKind } : leg
 }

@@ -66,8 +66,8 @@ function gap(a: LedgerRow, b: LedgerRow): number {
 function categoryOf(rows: Rows): Category {
   // An Earn wallet may be moved and converted in one step.
   if (new Set(rows.map((row) => row.asset.assetId)).size > 1) return 'convert'
-  const from = rows.find((row) => isNegative(row.amount))?.place
-  const to = rows.find((row) => isPositive(row.amount))?.place
+  const from = rows.find((row) => isNegative(row.amount))?.walletKind
+  const to = rows.find((row) => isPositive(row.amount))?.walletKind
   if (to === 'staked' && from !== 'staked') return 'staking_lock'
   if (from === 'staked' && to !== 'staked') return 'staking_unlock'
   // X to X.F and back: the asset can be spent at any time.

@@ -1,5 +1,5 @@
 /**
- * Turns a group of Kraken records into transactions, with rules for each family. families.ts defines the families and
+ * Turns a story of Kraken records into transactions, with rules for each family. families.ts defines the families and
  * which rows belong together. Pure: the order of the records does not matter, and the same records always give the same
  * drafts.
  */
@@ -101,7 +101,7 @@ function movesOf(rows: Rows): TransactionDraft[] {
 const eventSpanMs = 24 * 3_600_000
 
 /**
- * Earn sometimes reuses a reference within the weeks that a group may span. Rows more than a day apart are separate
+ * Earn sometimes reuses a reference within the weeks that a story may span. Rows more than a day apart are separate
  * events, and every event but the first gets its own key.
  */
 function splitEvents(rows: Rows): { rows: Rows; special: Partial<TransactionDraft> }[] {
@@ -224,7 +224,7 @@ function toOtherDraft(rows: Rows): TransactionDraft {
     if (type === 'airdrop' || (type === 'earn' && subtype === 'airdrop')) {
       return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { description })
     }
-    // Earn pays rewards and moves assets between wallets. A move would have its other half in this group.
+    // Earn pays rewards and moves assets between wallets. A move would have its other half in this story.
     if (type === 'earn' && subtype === '') {
       const guess = { method: 'rule', confidence: 0.6, description } as const
       return toDraft(rows, legs, { type: 'input_only', category: 'staking_reward' }, guess)

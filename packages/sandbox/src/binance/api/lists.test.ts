@@ -1,14 +1,14 @@
 import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { AccountReading } from '../../core/controls.ts'
+import type { AccountContents } from '../../core/controls.ts'
 import type { Sandbox } from '../../index.ts'
 import { openBinanceAccount, type BinanceTestAccount } from '../../testing/binance-client.ts'
 import { control, startTestSandbox } from '../../testing/kraken-client.ts'
 
 let sandbox: Sandbox
 let account: BinanceTestAccount
-let held: AccountReading
+let held: AccountContents
 before(async () => {
   sandbox = await startTestSandbox()
   account = await openBinanceAccount(sandbox, 'default')

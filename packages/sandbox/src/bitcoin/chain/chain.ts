@@ -61,7 +61,7 @@ const blocksMax = 1_000_000
 // This is far more than a test replaces.
 const staleMax = 1_000
 
-interface Place {
+interface BlockPlace {
   time: number
   /** Blocks of the clock count from 0; blocks mined by hand count down from −1. */
   ordinal: number
@@ -157,7 +157,7 @@ function createEntropy(seed: string): Entropy {
 
 interface Links {
   /** Oldest first. */
-  places: Place[]
+  places: BlockPlace[]
   hashAt(index: number): Buffer
   headerAt(index: number): Buffer
   findIndex(id: Buffer): number | undefined
@@ -167,7 +167,7 @@ interface Links {
 
 /** Hashes are computed when one is requested, up to that block: a clock that is never asked about costs nothing. */
 function createLinks(entropyOf: Entropy): Links {
-  const places: Place[] = []
+  const places: BlockPlace[] = []
   const header = Buffer.alloc(80)
   header.writeUInt32LE(version)
   header.writeUInt32LE(bits, 72)
@@ -219,18 +219,18 @@ function createLinks(entropyOf: Entropy): Links {
   }
 }
 
-function append(places: Place[], time: number, ordinal: number): void {
+function append(places: BlockPlace[], time: number, ordinal: number): void {
   places.push({ time: Math.max(time, (places.at(-1)?.time ?? 0) + 1), ordinal, fork: 0 })
 }
 
-function getPlace(places: readonly Place[], index: number): Place {
+function getPlace(places: readonly BlockPlace[], index: number): BlockPlace {
   const place = places[index]
   if (place === undefined) throw new RangeError(`there is no block ${index + firstHeight}`)
   return place
 }
 
 /** The first index at or after that time, or the number of places. */
-function findFirst(places: readonly Place[], seconds: number): number {
+function findFirst(places: readonly BlockPlace[], seconds: number): number {
   let [low, high] = [0, places.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -240,7 +240,7 @@ function findFirst(places: readonly Place[], seconds: number): number {
   return low
 }
 
-function describe(index: number, time: number, header: Buffer, places: readonly Place[], share: number): Block {
+function describe(index: number, time: number, header: Buffer, places: readonly BlockPlace[], share: number): Block {
   const recent = places.slice(Math.max(0, index - 10), index + 1).map((place) => place.time)
   return {
     height: index + firstHeight,

@@ -184,14 +184,14 @@ function withDescendants(books: Books, txid: string, found = new Set<Entry>()): 
   return found.add(entry)
 }
 
-interface Place {
+interface Confirmation {
   /** The block that will hold the transaction; undefined for the mempool. */
   height: number | undefined
   tipHeight: number
 }
 
 /** Returns the outputs that the transaction spends; none for a coinbase transaction. */
-function checkTransaction(books: Books, tx: Tx, txid: string, place: Place): TxOutput[] {
+function checkTransaction(books: Books, tx: Tx, txid: string, confirmation: Confirmation): TxOutput[] {
   if (books.entries.size >= entriesMax) throw new RangeError(`the network holds ${entriesMax} transactions already`)
   if (books.entries.has(txid)) throw new RangeError(`${txid} is known already`)
   if (tx.inputs.length === 0 || tx.outputs.length === 0) throw new RangeError('inputs or outputs are missing')
@@ -200,14 +200,14 @@ function checkTransaction(books: Books, tx: Tx, txid: string, place: Place): TxO
   if (new Set(tx.inputs.map((input) => `${input.txid}:${input.vout}`)).size !== tx.inputs.length) {
     throw new RangeError('an output is spent twice')
   }
-  const spent = tx.inputs.map((input) => getUnspent(books, input, place))
+  const spent = tx.inputs.map((input) => getUnspent(books, input, confirmation))
   if (sumOf(spent) < sumOf(tx.outputs)) throw new RangeError('the outputs are worth more than the inputs')
   const unsigned = tx.inputs.findIndex((_, index) => !isSigned(tx, index, spent))
   if (unsigned !== -1) throw new RangeError(`the signature of input ${unsigned} is wrong`)
   return spent
 }
 
-function getUnspent(books: Books, { txid, vout }: TxInput, { height, tipHeight }: Place): TxOutput {
+function getUnspent(books: Books, { txid, vout }: TxInput, { height, tipHeight }: Confirmation): TxOutput {
   const parent = books.entries.get(txid)
   const output = parent?.tx.outputs[vout]
   if (parent === undefined || output === undefined) throw new RangeError(`there is no output ${txid}:${vout}`)

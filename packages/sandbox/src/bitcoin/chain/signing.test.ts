@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { p2wpkh, Transaction } from '@scure/btc-signer'
-import { checksumOf } from './descriptor.ts'
 import { createNetwork, type Entry, type Network } from './network.ts'
 import { receive, send, strangerScript, type Bank } from '../payments.ts'
 import { verifySchnorr } from './signatures.ts'
 import { parseTransaction, serialize } from './transaction.ts'
-import { createWallet, type OwnAddress, type Standard } from '../wallet.ts'
+import { createWallet, checksumOf, type OwnAddress, type Standard } from '../wallet.ts'
 
 const nowMs = Date.UTC(2025, 0, 1)
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')

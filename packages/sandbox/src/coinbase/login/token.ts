@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { WireAnswer, WireRequest } from '../../core/serving/listener.ts'
-import { isSame, type Claims, type CodeClaims } from '../../core/tokens.ts'
+import { isSame, type Claims, type AuthorizationCodeClaims } from '../../core/tokens.ts'
 import { accessLifeMs, scopesOf, type AccessState } from '../authentication.ts'
 
 const codeLifeMs = 600_000
@@ -94,7 +94,7 @@ function redeemCode(fields: URLSearchParams, { tokens, families }: AccessState, 
 }
 
 /** A client that did not begin with a challenge may not end with a verifier (RFC 9700 §2.1.1). */
-function isVerified({ challenge }: CodeClaims, verifier: string | null): boolean {
+function isVerified({ challenge }: AuthorizationCodeClaims, verifier: string | null): boolean {
   if (challenge === '' || verifier === null) return challenge === '' && verifier === null
   const digest = createHash('sha256').update(verifier).digest('base64url')
   return isSame(challenge.startsWith('S256:') ? `S256:${digest}` : `plain:${verifier}`, challenge)

@@ -5,16 +5,16 @@ import { createJournal } from './journal.ts'
 describe('the journal', () => {
   it('counts a call that begins before the last one of its account has ended, and no other', () => {
     const journal = createJournal()
-    const first = journal.begin('a')
-    const elsewhere = journal.begin('b')
+    const first = journal.beginRequest('a')
+    const elsewhere = journal.beginRequest('b')
     assert.equal(journal.overlaps(), 0)
-    const second = journal.begin('a')
+    const second = journal.beginRequest('a')
     first()
-    const third = journal.begin('a')
+    const third = journal.beginRequest('a')
     second()
     third()
     elsewhere()
-    journal.begin('a')()
+    journal.beginRequest('a')()
     assert.deepEqual([journal.overlaps('a'), journal.overlaps('b'), journal.overlaps()], [2, 0, 2])
     journal.clear()
     assert.equal(journal.overlaps(), 0)
@@ -22,8 +22,8 @@ describe('the journal', () => {
 
   it('ignores calls of unknown keys', () => {
     const journal = createJournal()
-    journal.begin(undefined)
-    journal.begin(undefined)
+    journal.beginRequest(undefined)
+    journal.beginRequest(undefined)
     assert.equal(journal.overlaps(), 0)
   })
 })

@@ -14,7 +14,7 @@ interface JournalLine {
 export interface Journal {
   note(line: Omit<JournalLine, 'count'>): void
   /** A call has begun; the returned function ends it. Overlapping calls of one account are counted. */
-  begin(accountId: string | undefined): () => void
+  beginRequest(accountId: string | undefined): () => void
   /** How often a call of an account began before the last of its calls had ended. */
   overlaps(accountId?: string): number
   list(accountId?: string): JournalLine[]
@@ -29,7 +29,7 @@ export function createJournal(): Journal {
   const underWay = new Map<string, number>()
   const met = new Map<string, number>()
   return {
-    begin(accountId) {
+    beginRequest(accountId) {
       if (accountId === undefined) return () => undefined
       const others = underWay.get(accountId) ?? 0
       underWay.set(accountId, others + 1)

@@ -36,7 +36,7 @@ export function createProviderServer(
 ): (request: WireRequest) => Promise<WireAnswer> {
   return async (request) => {
     const caller = provider.recognise(request)
-    const end = deps.journal.begin(caller?.accountId)
+    const end = deps.journal.beginRequest(caller?.accountId)
     try {
       return await answerRequest(request, caller)
     } finally {

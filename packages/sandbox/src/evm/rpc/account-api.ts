@@ -15,7 +15,7 @@ import { describeInternal, describeTransaction, describeTransfer, describeWithdr
 import { toQuantity } from '../chain/node.ts'
 import type { ChainId } from '../chain/networks.ts'
 import { describeToken, type TokenWords } from '../chain/token-facts.ts'
-import { explorerFailure, notOk, ok } from './wire.ts'
+import { explorerFailure, notOk, ok } from './rpc.ts'
 import type { World } from '../world.ts'
 
 class ExplorerRefusal extends Error {

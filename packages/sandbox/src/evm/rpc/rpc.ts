@@ -8,7 +8,6 @@ import { dataPrices, type Chain } from '../chain/chain.ts'
 import type { ChainId } from '../chain/networks.ts'
 import { toQuantity } from '../chain/node.ts'
 import type { World } from '../world.ts'
-import { rpcFailure } from './wire.ts'
 
 /** Where a method's parameters name a block, if they do. */
 const methods: Readonly<Record<string, number | undefined>> = {
@@ -125,4 +124,22 @@ function toRpcError(error: unknown): { code: number; message: string; data?: unk
   const data = 'data' in error ? error.data : undefined
   const inner = typeof data === 'object' && data !== null && 'data' in data ? data.data : data
   return { code, message: error.message, ...(inner !== undefined && { data: inner }) }
+}
+
+/** The shapes of answers: an explorer's `{ status, message, result }`, and JSON-RPC 2.0. */
+export function ok(result: unknown): WireAnswer {
+  return { status: 200, body: JSON.stringify({ status: '1', message: 'OK', result }) }
+}
+
+/** An explorer answers 200 whatever happened. https://docs.etherscan.io/resources/common-error-messages */
+export function notOk(result: string): WireAnswer {
+  return { status: 200, body: JSON.stringify({ status: '0', message: 'NOTOK', result }), error: result }
+}
+
+export function explorerFailure(message: string, result: unknown): WireAnswer {
+  return { status: 200, body: JSON.stringify({ status: '0', message, result }), error: message }
+}
+
+export function rpcFailure(status: number, code: number, message: string): WireAnswer {
+  return { status, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }), error: message }
 }

@@ -4,7 +4,7 @@ import { isNegative, parseDecimal, sum, type Decimal } from '@assay/core'
 import { toFixedText } from '../../core/units.ts'
 import { decimals } from '../../spot/assets.ts'
 import { buildWorld, listOf, type World } from '../../spot/books.ts'
-import { bitfinexScenarios, bybitScenarios, okxScenarios } from './exchanges.ts'
+import { bitfinexScenarios, bybitScenarios, okxScenarios } from './index.ts'
 
 const stories = [...new Set(bybitScenarios.map(({ story }) => story))]
 const written = stories.flatMap((story) =>

@@ -1,0 +1,133 @@
+/**
+ * What an exchange says reaches ccxt as data: none of it may change what all objects of the process share, or fill its
+ * memory.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
+import type { Io } from '../kit/connector.ts'
+import { exchanges } from './catalogue/exchanges.ts'
+import type { ExchangeFacts } from './catalogue/facts.ts'
+import { createCcxtClient } from './client.ts'
+
+const execution = {
+  symbol: 'BTCUSDT',
+  orderId: 'o1',
+  execId: 't1',
+  side: 'Buy',
+  execPrice: '100',
+  execQty: '1',
+  execTime: '1772452800000',
+  execFee: '0.1',
+  feeRate: '__proto__',
+  feeCurrency: 'constructor',
+  blockTradeId: 'my __proto__ note',
+}
+
+function findExchange(wanted: string): ExchangeFacts {
+  const facts = exchanges.find(({ id }) => id === wanted)
+  assert.ok(facts !== undefined)
+  return facts
+}
+
+it('names of shared objects in an answer stay texts, and the record keeps them as they were sent', async () => {
+  const answers = (url: string): object[] => (url.includes('/v5/execution/list') ? [execution] : [])
+  const io: Io = {
+    fetch: async (input) =>
+      new Response(
+        JSON.stringify({
+          retCode: 0,
+          result: { list: answers(input instanceof Request ? input.url : input.toString()) },
+          time: 1,
+        }),
+      ),
+    now: () => 1_772_452_800_000,
+    nextNonce: () => '1',
+    baseUrl: undefined,
+  }
+  const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
+  const before = Reflect.ownKeys(Object.prototype).length
+  const [trade] = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  assert.equal(Reflect.ownKeys(Object.prototype).length, before)
+  assert.equal(Reflect.has({}, 'cost'), false)
+  assert.deepEqual(JSON.parse(client.write(trade?.['info'])), execution)
+})
+
+it('a rate with the name of a method of all objects changes no method', async () => {
+  const fill = { ...execution, feeRate: '__lookupGetter__' }
+  const io: Io = {
+    fetch: async (input) => {
+      const isList = (input instanceof Request ? input.url : input.toString()).includes('/v5/execution/list')
+      return Response.json({ retCode: 0, result: { list: isList ? [fill] : [] }, time: 1 })
+    },
+    ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://rate.test' },
+  }
+  const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
+  const [trade] = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  assert.deepEqual(JSON.parse(client.write(trade?.['info'])), fill)
+  assert.equal(Object.hasOwn(Reflect.get({}, '__lookupGetter__') as object, 'cost'), false)
+})
+
+it('ccxt never gets a list that would take gigabytes of memory: neither of markets, which are kept, nor of coins', async () => {
+  let [marketCount, coinCount] = [20_001, 1]
+  const io: Io = {
+    fetch: async (input) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      if (!pathname.endsWith('/markets')) {
+        return Response.json(Array.from({ length: coinCount }, (_, at) => ({ symbol: `C${at}`, available: '1' })))
+      }
+      return Response.json(
+        Array.from({ length: marketCount }, (_, at) => ({ market: `C${at}-EUR`, base: `C${at}`, quote: 'EUR' })),
+      )
+    },
+    now: () => 1_772_452_800_000,
+    nextNonce: () => '1',
+    baseUrl: 'http://long.test',
+  }
+  const client = createCcxtClient(findExchange('bitvavo'), { apiKey: 'k', secret: 's' }, io)
+  const tooLong = (error: unknown): boolean => error instanceof SourceError && error.fault === 'unreadable_answer'
+  await assert.rejects(client.listMarkets(), tooLong)
+  marketCount = 3
+  assert.equal((await client.listMarkets()).size, 3)
+  coinCount = 50_001
+  await assert.rejects(client.balances({}), tooLong)
+  coinCount = 2
+  assert.deepEqual((await client.balances({}))['free'], { C0: '1', C1: '1' })
+})
+
+describe('a number with more digits than any amount', () => {
+  const tooLong = (error: unknown): boolean => error instanceof SourceError && error.fault === 'unreadable_answer'
+  const answering = (answer: (pathname: string) => unknown): Io => ({
+    fetch: async (input) => Response.json(answer(new URL(input instanceof Request ? input.url : input).pathname)),
+    now: () => 1_772_452_800_000,
+    nextNonce: () => '1',
+    baseUrl: 'http://digits.test',
+  })
+
+  for (const amount of ['1e100000', '1e-100000', '0x1e100000', '9'.repeat(100_000)]) {
+    it(`is refused before ccxt computes with it: ${amount.slice(0, 12)}`, async () => {
+      const market = { market: 'BTC-EUR', base: 'BTC', quote: 'EUR' }
+      const trade = { id: 't', timestamp: 1_772_000_000_000, market: 'BTC-EUR', side: 'buy', amount, price: '2' }
+      const io = answering((pathname) => (pathname.endsWith('/markets') ? [market] : [trade]))
+      const client = createCcxtClient(findExchange('bitvavo'), { apiKey: 'k', secret: 's' }, io)
+      await assert.rejects(client.list('fetchMyTrades', 'BTC/EUR', undefined, undefined, {}), tooLong)
+    })
+  }
+
+  it('is refused as the number of decimals, of which ccxt writes every zero', async () => {
+    const currency = { symbol: 'eth', decimals: 3_000_000 }
+    const transaction = {
+      id: 1,
+      timestamp: 1_772_000_000_000,
+      amount: '1',
+      type: 'deposit',
+      status: 'success',
+      currency,
+    }
+    const io = answering((pathname) =>
+      pathname.endsWith('/transactionsOfUser') ? { ok: true, result: { transactions: [transaction] } } : { ok: true },
+    )
+    const client = createCcxtClient(findExchange('bitteam'), { apiKey: 'k', secret: 's' }, io)
+    await assert.rejects(client.list('fetchDepositsWithdrawals', undefined, undefined, undefined, {}), tooLong)
+  })
+})
