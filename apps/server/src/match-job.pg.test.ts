@@ -10,7 +10,7 @@ describe('the job that looks for own transfers', () => {
     const { db, connection, ledger, ref, keep, keepFunding, keepAt, derive, listWritten } = await openLedger(t)
     await installQueue(connection, createLog({ level: 'silent' }))
     const other = { ...ref, connectionKey: ref.connectionKey + 1, connectionId: 'con_b' }
-    await addConnection(db, other, { sessionId: 'ses_1' })
+    await addConnection(db, other, { connectSessionId: 'ses_1' })
     const hash = { txid: 'ab'.repeat(32) }
     await keep(ledgerRow('L1', 'R1', { type: 'withdrawal', amount: '-0.5' }))
     await keepFunding('withdrawals', fundingRow('R1', hash))

@@ -11,7 +11,7 @@ import { msUntilNoon } from '../../../test/noon.ts'
 import { testDatabase } from '../../../test/postgres.ts'
 import { patienceMs, until } from '../../../test/until.ts'
 import { parseConfig } from './config/config.ts'
-import type { AddResult } from './connections/index.ts'
+import type { AddResult, NewCredentials } from './connections/index.ts'
 import { markInstallation, type Clock, type Database } from './db/index.ts'
 import { createLog } from './http/log.ts'
 import { installQueue, parseStored } from './jobs/index.ts'
@@ -35,7 +35,11 @@ export interface TestEngine extends Engine {
   newOwner(): Promise<Owner>
   newAccount(scenario: string, providerId?: string): Promise<Account>
   /** Added and verified, not yet read. */
-  add(owner: Owner, account: Account, more?: { repairOf?: string; providerId?: string }): Promise<AddResult>
+  add(
+    owner: Owner,
+    account: Account,
+    more?: { repairOf?: string; providerId?: string; credentials?: NewCredentials },
+  ): Promise<AddResult>
   /** Finds the reference of a connection that was added. */
   toRef(owner: Owner, connectionId: string): Promise<ConnectionRef>
   /** Connects at Kraken unless another provider is named. */
@@ -61,6 +65,7 @@ interface Job {
 }
 
 const jobsMax = 500
+const pagesPerJobMax = 200
 
 /**
  * Call it in an async `describe`. `simulated` are providers that simulate themselves, in addition to those of the
@@ -95,7 +100,7 @@ export async function openEngine(
   }
   const { registry, metrics } = simulated
   const more = { ...(registry && { registry }), ...(metrics && { metrics }) }
-  const engine = createEngine({ config, db, clock, keyring, log, providers, ...more })
+  const engine = createEngine({ config, db, clock, keyring, log, providers, pagesPerJobMax, ...more })
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()
   await control('clock', { offset_ms: offsetMs })
@@ -134,7 +139,7 @@ export async function openEngine(
 
   const add: TestEngine['add'] = async (owner, { apiKey, secretKey }, more = {}) => {
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null, ...more }
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null, ...more }
     const adding = engine.connections.add(owner, request)
     const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
     await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))

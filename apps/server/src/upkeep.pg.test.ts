@@ -82,6 +82,14 @@ describe('upkeep', async () => {
       }
     })
 
+    it('destroys them in the same round, however many other users have left', async () => {
+      for (let count = 0; count < 210; count += 1) await endGrants(await engine.newOwner(), 40, 'revoked_at')
+      const last = await connect()
+      await endGrants(last, 31, 'revoked_at')
+      await upkeep({}, signal)
+      assert.equal(await isThere(last), false)
+    })
+
     it('keeps them until then, and as long as another grant is younger', async () => {
       const [recent, other, again] = [await connect(), await connect(), await connect()]
       await endGrants(recent, 29, 'revoked_at')

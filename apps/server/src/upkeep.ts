@@ -39,7 +39,7 @@ export interface UpkeepDeps {
 }
 
 const everyMs = 60_000
-/** The most users in one round; the rest waits a minute. */
+/** Grants that are looked at in one step. */
 const abandonedBatchSize = 100
 
 export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
@@ -88,9 +88,14 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
 /** Removes connections of users whose last grant ended that long ago, in one transaction for each user. */
 async function removeAbandoned({ db, oauth, connections, abandonedAfterMs }: UpkeepDeps): Promise<void> {
   const before = new Date(db.clock.now() - abandonedAfterMs).toISOString()
-  for (const owner of await oauth.listLapsed(before, abandonedBatchSize)) {
-    await db.transaction(async (tx) => {
-      if (await oauth.markLapseSeen(tx, owner, before)) await connections.removeAbandoned(tx, owner)
-    })
+  for (;;) {
+    // Each user is marked, so that the next step finds others. One tenant may end the consents of thousands in a day.
+    const lapsed = await oauth.listLapsed(before, abandonedBatchSize)
+    for (const owner of lapsed) {
+      await db.transaction(async (tx) => {
+        if (await oauth.markLapseSeen(tx, owner, before)) await connections.removeAbandoned(tx, owner)
+      })
+    }
+    if (lapsed.length === 0) return
   }
 }

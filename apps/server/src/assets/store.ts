@@ -1,4 +1,4 @@
-/** All SQL over `assets`. */
+/** Writes `assets`, and finds their keys. */
 import type { Asset } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 

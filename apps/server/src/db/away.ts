@@ -4,7 +4,7 @@
  *
  * SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-import { codeOf } from './error-code.ts'
+import { errorCodeOf } from './error-code.ts'
 
 const awayCodes = new Set([
   // the network, or the embedded server's socket before it is there
@@ -46,7 +46,7 @@ const clusterMessages = [
 
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = codeOf(error)
+  const code = errorCodeOf(error)
   if (code !== undefined) {
     // Class 08 is "connection exception"; PgBouncer reports its own failures to reach the server with it.
     if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
@@ -61,5 +61,5 @@ export function isDatabaseAway(error: unknown): boolean {
 /** Whether the next attempt may succeed: the database is away, or two transactions conflicted. */
 export function isPassing(error: unknown): boolean {
   // Class 40 is "transaction rollback": a deadlock, or a conflict of two transactions.
-  return isDatabaseAway(error) || /^40[0-9A-Z]{3}$/.test(codeOf(error) ?? '')
+  return isDatabaseAway(error) || /^40[0-9A-Z]{3}$/.test(errorCodeOf(error) ?? '')
 }

@@ -32,8 +32,9 @@ interface AppliedMigration {
 
 /** The schema before 0.2.0, which was never released. */
 const firstDesign = '0001_foundation.sql'
-const firstDesignRefusal =
-  'It was made by a version before 0.2.0, whose data is not carried over. Move the data directory away, or set DATABASE_URL to an empty database, and start again.'
+const newDatabase =
+  'Move the data directory away (a sandbox has it in ./data), or set DATABASE_URL to an empty database, and start again.'
+const firstDesignRefusal = `It was made by a version before 0.2.0, whose data is not carried over. ${newDatabase}`
 
 const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
 
@@ -95,7 +96,9 @@ function compare(migrations: readonly Migration[], applied: readonly AppliedMigr
     } else if (file === undefined) {
       drift.push(`${name} was applied, and its file is missing from this version of the code.`)
     } else if (file.sha256 !== sha256) {
-      drift.push(`${name} was edited after it was applied (SHA-256 then ${sha256}, now ${file.sha256}).`)
+      drift.push(
+        `${name} was edited after it was applied (SHA-256 then ${sha256}, now ${file.sha256}). Start the version that applied it. Without one: ${newDatabase}`,
+      )
     }
   }
   const pending = migrations.map(({ name }) => name).filter((name) => !done.has(name))

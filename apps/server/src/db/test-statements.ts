@@ -2,6 +2,7 @@
  * The statements that this process sends to PostgreSQL during some work, BEGIN and COMMIT included, seen at the driver.
  */
 import pg from 'pg'
+import type { Database } from './index.ts'
 
 export interface SentStatement {
   text: string
@@ -33,4 +34,29 @@ function keep(value: unknown): unknown {
 
 function isQuery(given: unknown): given is { text: string; values?: unknown[] } {
   return typeof given === 'object' && given !== null && 'text' in given && typeof given.text === 'string'
+}
+
+/** What PostgreSQL does for a statement, for tests of what it costs: times depend on the machine, and rows do not. */
+interface Node {
+  'Node Type': string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Node[]
+}
+
+/** How many rows the scans of a statement look at. */
+export async function countScanned(db: Database, { text, values }: SentStatement): Promise<number> {
+  const [plan] = await db.rows<{ 'QUERY PLAN': [{ Plan: Node }] }>(`explain (analyze, format json) ${text}`, values)
+  if (plan === undefined) throw new Error(`no plan of ${text}`)
+  return scannedBy(plan['QUERY PLAN'][0].Plan)
+}
+
+function scannedBy(node: Node): number {
+  // Rows that a bitmap index scan finds are counted where the table is read.
+  const own =
+    /Scan$/.test(node['Node Type']) && node['Node Type'] !== 'Bitmap Index Scan'
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+      : 0
+  return own + (node.Plans ?? []).reduce((sum, one) => sum + scannedBy(one), 0)
 }

@@ -7,8 +7,11 @@
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
 
-/** Interactive: a person waits for it. Yielding: every other due job goes first, for a minute at most. */
-export type Priority = 'interactive' | 'background' | 'yielding'
+/**
+ * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
+ * the first ones of every tenant go before it. Yielding: every other due job goes first, for a minute at most.
+ */
+export type Priority = 'interactive' | 'crowded' | 'background' | 'yielding'
 
 export interface Declaration<Schema extends z.ZodType = z.ZodType> {
   payload: Schema
@@ -20,6 +23,8 @@ export interface Declaration<Schema extends z.ZodType = z.ZodType> {
   /** Jobs of one lane run one after another, whichever worker takes them. */
   lane?(payload: z.output<Schema>): string
   priority(payload: z.output<Schema>): Priority
+  /** What becomes of `interactive` where dozens of the tenant's jobs wait already; crowded by default. */
+  amongMany?: 'background'
   /** Can be asked to end early when a person waits for its place (make-room.ts). */
   makesRoom: boolean
 }
@@ -44,7 +49,7 @@ const connection = owner.extend({
 const reading = {
   ref: connection,
   lane: z.string(),
-  /** How far the run has come; absent until its first page was read. */
+  /** How far the run has come; absent when a run begins. */
   run: z.object({ untilMs: z.int(), stage: z.enum(['recent', 'rest']) }).exactOptional(),
 }
 
@@ -84,6 +89,8 @@ export const declarations = {
     // history to read, and would otherwise keep every other job waiting.
     priority: ({ run, kind, inBackground }) =>
       inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
+    // An application may ask for it for all its users, every minute.
+    amongMany: 'background',
     makesRoom: true,
   }),
   webhook: declare({

@@ -49,5 +49,6 @@ function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>, tr
     key: subject === undefined ? name : `${name}:${subject}`,
     lane: declaration.lane?.(payload),
     priority: declaration.priority(payload),
+    amongMany: declaration.amongMany,
   }
 }

@@ -12,7 +12,38 @@ import type { Database, Sql } from '../db/index.ts'
 import type { Priority } from './declarations.ts'
 
 /** graphile-worker's priority number: lower runs sooner. Among equals, the job that has been due longest runs first. */
-const priorities: Readonly<Record<Priority, number>> = { interactive: -10, background: 0, yielding: 10 }
+const priorities: Readonly<Record<Priority | 'overdue', number>> = {
+  interactive: -10,
+  overdue: -6,
+  crowded: -5,
+  background: 0,
+  yielding: 10,
+}
+
+/** As many as a worker runs at a time by default: jobs of one tenant that wait for no crowded job. */
+const firstOfTenantMax = 4
+/** Of the jobs that can also run in the background: how many of one tenant are crowded. */
+const crowdedOfTenantMax = 20
+
+/**
+ * SQL: the priority of an interactive job. A tenant can have any number of users, and each of them may let some jobs
+ * wait at once. The first of a tenant go before the further ones of all tenants, so that a user of another tenant waits
+ * for few of them. A job without a tenant is always first.
+ */
+function toSharedPriority(payload: string, given: string, amongMany: QueuedJob['amongMany']): string {
+  const { interactive, crowded, background } = priorities
+  const hasFewer = (max: number, priority: number): string => `(
+    select count(*) from (
+      select from graphile_worker._private_jobs waiting
+      where waiting.is_available and waiting.priority = ${priority} and waiting.run_at <= clock_timestamp()
+        and waiting.payload -> 'ref' ->> 'tenant_id' = ${payload}::json -> 'ref' ->> 'tenant_id'
+      limit ${max}) of_tenant) < ${max}`
+  const further =
+    amongMany === 'background'
+      ? `when ${hasFewer(crowdedOfTenantMax, crowded)} then ${crowded} else ${background}`
+      : `else ${crowded}`
+  return `case when ${hasFewer(firstOfTenantMax, interactive)} then ${given}::integer ${further} end`
+}
 
 export interface QueuedJob {
   task: string
@@ -21,6 +52,7 @@ export interface QueuedJob {
   key: string
   lane?: string | undefined
   priority: Priority
+  amongMany?: 'background' | undefined
 }
 
 /**
@@ -28,10 +60,11 @@ export interface QueuedJob {
  * interval, which that statement may compute.
  */
 export function toInsertJob(job: QueuedJob, offset: number, delay: string): { call: string; values: unknown[] } {
-  const [task, payload, lane, key, priority] = [1, 2, 3, 4, 5].map((place) => `$${offset + place}`)
+  const [task, payload = '', lane, key, given = ''] = [1, 2, 3, 4, 5].map((place) => `$${offset + place}`)
+  const priority = job.priority === 'interactive' ? toSharedPriority(payload, given, job.amongMany) : given
   return {
     call: `graphile_worker.add_job(${task}::text, ${payload}::json, queue_name => ${lane}::text,
-      job_key => ${key}::text, priority => ${priority}::integer, run_at => clock_timestamp() + ${delay})`,
+      job_key => ${key}::text, priority => (${priority})::integer, run_at => clock_timestamp() + ${delay})`,
     values: [
       job.task,
       job.payload,
@@ -136,13 +169,30 @@ export interface WaitingJob {
   blocked: boolean
 }
 
+const overdueAfterSeconds = 60
+
+/**
+ * Interactive jobs go before the background, and one tenant with many users can ask for more of them than the fleet
+ * runs. So a few of the jobs that have been due longest go before the crowded ones, each time this is called.
+ */
+export async function raiseOverdue(sql: Sql, count: number): Promise<void> {
+  await sql.execute(
+    `select graphile_worker.reschedule_jobs(array[id], priority => $1::integer) from (
+       select id from graphile_worker._private_jobs
+       where is_available and priority = $2 and run_at < clock_timestamp() - make_interval(secs => $3)
+         and exists (select from graphile_worker._private_jobs where is_available and priority = $4)
+       order by run_at limit $5) longest_due`,
+    [priorities.overdue, priorities.background, overdueAfterSeconds, priorities.crowded, count],
+  )
+}
+
 /** Due jobs for which a person waits. */
 export async function listInteractive(sql: Sql, limit: number): Promise<WaitingJob[]> {
   return sql.rows<WaitingJob>(
     `select j.job_queue_id as "laneId", q.locked_at is not null as blocked
      from graphile_worker._private_jobs j left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
-     where j.is_available and j.priority <= $1 and j.run_at <= clock_timestamp() order by j.priority, j.run_at limit $2`,
-    [priorities.interactive, limit],
+     where j.is_available and j.priority in ($1, $3) and j.run_at <= clock_timestamp() order by j.priority, j.run_at limit $2`,
+    [priorities.interactive, limit, priorities.crowded],
   )
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
-import { bringJobsForward, endYielding } from './queue-store.ts'
+import { bringJobsForward, endYielding, insertJob, raiseOverdue } from './queue-store.ts'
 import { openQueue, queueTask, type TestQueue } from './test-queue.ts'
 
 /** Payloads in the order in which their jobs began and ended. */
@@ -96,6 +96,73 @@ describe('a job', async () => {
     await queue.start({ note: task })
     await until('both', () => (ended.length === 2 ? true : undefined))
     assert.deepEqual(ended, ['interactive', 'background'])
+  })
+
+  it('that the job before it queued in the same lane begins without waiting for the next poll', async () => {
+    const endings: number[] = []
+    const gaps: number[] = []
+    await queue.start(
+      {
+        async chain(payload) {
+          const { left } = payload as { left: number }
+          const last = endings.at(-1)
+          if (last !== undefined) gaps.push(performance.now() - last)
+          if (left > 0) await queueTask(queue.db, { task: 'chain', payload: { left: left - 1 }, key: 'k', lane: 'a' })
+          endings.push(performance.now())
+        },
+      },
+      { concurrency: 1 },
+    )
+    await queueTask(queue.db, { task: 'chain', payload: { left: 5 }, key: 'k', lane: 'a' })
+    await until('the last one', () => (gaps.length === 5 ? true : undefined))
+    // A second passes between two polls.
+    const median = gaps.toSorted((a, b) => a - b)[2] ?? Infinity
+    assert.ok(median < 700, gaps.map(Math.round).join(', '))
+  })
+
+  it('of a tenant that lets hundreds wait goes after the first job of another tenant', async () => {
+    const add = (name: string, tenant: string): Promise<void> =>
+      queueTask(queue.db, {
+        ...{ task: 'note', payload: { name, ref: { tenant_id: tenant } }, key: name, lane: 'a' },
+        priority: 'interactive',
+      })
+    for (let index = 0; index < 300; index += 1) await add(`many ${index}`, 'ten_many')
+    await add('one', 'ten_one')
+    const { ended, task } = recorder()
+    await queue.start({ note: task })
+    await until('the other tenant', () => (ended.includes('one') ? true : undefined))
+    assert.ok(ended.indexOf('one') < 5, `it was the ${ended.indexOf('one') + 1}th`)
+  })
+
+  it('that can wait goes to the background where dozens of its tenant wait already', async () => {
+    for (let index = 0; index < 30; index += 1) {
+      const payload = { ref: { tenant_id: 'ten_many' } }
+      const job = { task: 'note', payload: JSON.stringify(payload), key: `many ${index}` }
+      await insertJob(queue.db, { ...job, priority: 'interactive', amongMany: 'background' }, 0)
+    }
+    const counts = await queue.db.rows(
+      'select priority, count(*)::int as jobs from graphile_worker.jobs group by priority order by priority',
+    )
+    assert.deepEqual(counts, [
+      { priority: -10, jobs: 4 },
+      { priority: -5, jobs: 20 },
+      { priority: 0, jobs: 6 },
+    ])
+  })
+
+  it('in the background that has been due for a minute goes before the many of one tenant', async () => {
+    const many = Array.from({ length: 10 }, (_, index) => `many ${index}`)
+    await queueTask(queue.db, { task: 'note', payload: { name: 'background' }, key: 'background', lane: 'a' })
+    await queue.db.execute("update graphile_worker._private_jobs set run_at = run_at - interval '61 s'", [])
+    for (const name of many) {
+      const payload = { name, ref: { tenant_id: 'ten_many' } }
+      await queueTask(queue.db, { task: 'note', payload, key: name, lane: 'a', priority: 'interactive' })
+    }
+    await raiseOverdue(queue.db, 1)
+    const { ended, task } = recorder()
+    await queue.start({ note: task })
+    await until('all', () => (ended.length === 11 ? true : undefined))
+    assert.deepEqual(ended, [...many.slice(0, 4), 'background', ...many.slice(4)])
   })
 
   it('that yields goes after background jobs, but only for a minute', async () => {

@@ -14,6 +14,9 @@ export interface Rounds {
   stop(): Promise<void>
 }
 
+/** As many as a worker runs at a time by default. */
+const raisedMax = 4
+
 export function startRounds(
   { db, silentAfterMs, log }: { db: Database; silentAfterMs: number; log: Logger },
   /** The workers that this process runs now. */
@@ -27,6 +30,7 @@ export function startRounds(
     await store.deleteReplaced(db)
     await store.capRetries(db)
     await store.endYielding(db)
+    await store.raiseOverdue(db, raisedMax)
   })
   return {
     async stop() {

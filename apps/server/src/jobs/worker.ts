@@ -17,6 +17,7 @@ import {
   type RunnerOptions,
   type Task as GraphileTask,
   type TaskList,
+  type Worker as QueueWorker,
   type WorkerEvents,
 } from 'graphile-worker'
 import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '../db/index.ts'
@@ -89,7 +90,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const room = createRoom(db)
   // Belongs to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
   let busy = { jobs: 0 }
-  const begin = async (): Promise<LiveRunner> => {
+  const startRunner = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()
     workerIds.clear()
     events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
@@ -97,6 +98,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     busy = places
     events.on('job:start', () => (places.jobs += 1))
     events.on('job:complete', () => (places.jobs -= 1))
+    lookAgain(events)
     const taskList = toTaskList(tasks, stopping.signal, room)
     const [stuck, over] = [whenStuck(events), whenOver(events)]
     const runner = await run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
@@ -107,14 +109,14 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   try {
     await freeSilentWorkers(db, options.alone ? 0 : silentAfterMs, [], log)
     await deleteOldLanes(db)
-    first = await begin()
+    first = await startRunner()
   } catch (error) {
     await close()
     throw error
   }
   const rounds = startRounds({ db, silentAfterMs, log }, workerIds)
   const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency))
-  const running = keepRunning(first, begin, stopping.signal, log)
+  const running = keepRunning(first, startRunner, stopping.signal, log)
 
   return {
     async stop() {
@@ -132,6 +134,31 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
       }
     },
   }
+}
+
+/** The report of an ended job takes one statement: some milliseconds, or more where the disk is slow. */
+const lookAgainMs = [20, 120]
+
+/**
+ * graphile-worker looks for the next job before it has reported the end of the last one (seen in 0.18.0, `batch` in
+ * dist/main.js). A job that waits in the same lane is missed then, and would begin with the next poll only: a history
+ * that takes ten jobs would take up to ten seconds longer.
+ */
+function lookAgain(events: WorkerEvents): void {
+  const hasEnded = new WeakSet<QueueWorker>()
+  const isReleased = new WeakSet<QueueWorker>()
+  events.on('job:complete', ({ worker, job }) => {
+    if (job.job_queue_id !== null) hasEnded.add(worker)
+  })
+  events.on('worker:release', ({ worker }) => isReleased.add(worker))
+  events.on('worker:getJob:empty', ({ worker }) => {
+    if (!hasEnded.delete(worker)) return
+    for (const ms of lookAgainMs) {
+      setTimeout(() => {
+        if (!isReleased.has(worker)) worker.nudge()
+      }, ms).unref()
+    }
+  })
 }
 
 interface LiveRunner {
@@ -177,12 +204,16 @@ function whenOver(events: WorkerEvents): Promise<void> {
 /** Runs until `stopping`, and then until the running jobs have ended. */
 async function keepRunning(
   first: LiveRunner,
-  begin: () => Promise<LiveRunner>,
+  startRunner: () => Promise<LiveRunner>,
   stopping: AbortSignal,
   log: Logger,
 ): Promise<void> {
   const asked = once(stopping, 'abort')
-  for (let live: LiveRunner | undefined = first; live !== undefined; live = await beginAgain(begin, stopping, log)) {
+  for (
+    let live: LiveRunner | undefined = first;
+    live !== undefined;
+    live = await startRunnerAgain(startRunner, stopping, log)
+  ) {
     const { runner, stuck, over } = live
     const ended = runner.promise.catch(() => undefined)
     const end = await Promise.race([ended, over, asked, stuck.then(() => 'stuck' as const)])
@@ -196,14 +227,14 @@ async function keepRunning(
   }
 }
 
-async function beginAgain(
-  begin: () => Promise<LiveRunner>,
+async function startRunnerAgain(
+  startRunner: () => Promise<LiveRunner>,
   stopping: AbortSignal,
   log: Logger,
 ): Promise<LiveRunner | undefined> {
   while (!stopping.aborted) {
     try {
-      return await begin()
+      return await startRunner()
     } catch (error) {
       log.warn({ err: error }, 'the job runner did not start')
     }

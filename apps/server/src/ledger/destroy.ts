@@ -8,8 +8,8 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import type { ChangeDeps } from './changes.ts'
 import { deletePositions, deleteRows, deleteTransactions, type Batch, type Gone } from './destroy-store.ts'
 import { holdUser } from './locks-store.ts'
-import { hasOtherLegs } from './transfers/transfers-store.ts'
-import { dropConnectionLegs } from './transfers/transfers.ts'
+import { hasOtherTransferLegs } from './transfers/transfers-store.ts'
+import { dropConnectionTransferLegs } from './transfers/transfers.ts'
 
 /** Destroys the next batch in this transaction; true when nothing is left. */
 export type DestroyNext = (tx: Sql) => Promise<boolean>
@@ -31,8 +31,8 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
   // Legs first: their counterparts belong to other connections, which are still served.
   const steps: ((tx: Sql, batch: Batch) => Promise<Gone>)[] = [
     async (tx, batch) => {
-      if (!(await hasOtherLegs(tx, ref))) return deleteRows(tx, ref, 'transfer_legs', batch)
-      const count = await dropConnectionLegs(deps, tx, ref, batch.limit)
+      if (!(await hasOtherTransferLegs(tx, ref))) return deleteRows(tx, ref, 'transfer_legs', batch)
+      const count = await dropConnectionTransferLegs(deps, tx, ref, batch.limit)
       if (count > 0) await deps.queueMatching(tx, ref)
       return { count, last: undefined, isDone: count < batch.limit }
     },

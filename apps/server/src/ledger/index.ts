@@ -53,9 +53,9 @@ export interface Doubt {
 }
 
 export interface KeptPages {
-  /** How many of the records are new. */
+  /** How many of the records are new; large ones count as several. */
   added: number
-  /** Lists without retired records, because the provider's response is in doubt. */
+  /** Lists of which nothing was retired, because the provider's response is in doubt. */
   doubts: Doubt[]
 }
 

@@ -171,7 +171,7 @@ export function refOf(user: number, connection: number): ConnectionRef {
 export async function addConnection(
   db: Database,
   ref: ConnectionRef,
-  more: { sessionId?: string; providerId?: string } = {},
+  more: { connectSessionId?: string; providerId?: string } = {},
 ): Promise<void> {
   await db.execute('insert into user_ledgers (user_key) values ($1) on conflict do nothing', [ref.userKey])
   await db.execute(
@@ -187,7 +187,7 @@ export async function addConnection(
       ref.tenantId,
       ref.userId,
       more.providerId ?? 'kraken',
-      more.sessionId ?? null,
+      more.connectSessionId ?? null,
       db.now(),
     ],
   )

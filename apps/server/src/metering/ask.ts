@@ -1,6 +1,7 @@
 /**
  * How a job calls a provider: within the budgets, while the circuit is closed, and only while this job owns the key.
- * One statement precedes every call. The connector says how many calls may be under way at once; the default is one.
+ * One statement precedes every call. In a long walk it runs while the call before is under way, so that the provider is
+ * never waiting for the database. The connector says how many calls may be under way at once; the default is one.
  *
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act
  * on the outcome; they catch nothing.
@@ -9,7 +10,6 @@ import type { Connector, Cost, Spent } from '@assay/connectors'
 import { SourceError } from '@assay/core'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
-import { createEntrance, createGate } from './gate.ts'
 
 /** Why a call has no answer. */
 export type Stop =
@@ -25,7 +25,12 @@ export type Stop =
 
 export type Asked<T> = { kind: 'answer'; answer: T } | Stop
 
-export type Ask = <T extends object>(cost: Cost, call: () => Promise<T>) => Promise<Asked<T>>
+export interface AskOptions {
+  /** Another call of this cost follows, as far as one can tell. */
+  isFollowed?: boolean
+}
+
+export type Ask = <T extends object>(cost: Cost, call: () => Promise<T>, options?: AskOptions) => Promise<Asked<T>>
 
 /** How a job reserves the nonces of its key. */
 export interface NonceRange {
@@ -40,7 +45,7 @@ export interface NonceRange {
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
   keyLane: string
-  /** A key that was never read to the end (`pending`, `syncing`) says nothing about the provider. */
+  /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
   status: string
   nonces: NonceRange
 }
@@ -50,6 +55,15 @@ interface AskDeps {
   circuits: Circuits
 }
 
+interface Entered {
+  kind: 'entered'
+  /** What is left in each bucket. */
+  left: ReadonlyMap<string, number>
+}
+
+/** A call that was admitted longer ago asks again: another worker may have taken the key since. */
+const admittedMaxMs = 1_000
+
 export function startAsking(
   { budgets, circuits }: AskDeps,
   asker: Asker,
@@ -57,18 +71,20 @@ export function startAsking(
 ): Ask {
   const { keyLane, nonces } = asker
   const { providerId } = asker.connector
-  let standing: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
+  let entry: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
   /** The provider was failing when this job began, or has failed since: an answer ends the outage. */
   let wasFailing = false
   /** How often the provider said "too many". */
   let limitErrors = 0
   const gate = createGate(asker.connector.atOnce?.callsMax ?? 1)
+  const { enterNow, enterAhead } = createTurnstile(enter)
   // The first call reserves the nonces, which two would take from each other; during an outage one call is the probe.
-  const entrance = createEntrance(() => standing === 'answered')
+  const entrance = createEntrance(() => entry === 'answered')
 
-  async function enter(cost: Cost): Promise<Stop | { kind: 'entered'; left: ReadonlyMap<string, number> }> {
-    const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, { interactive }, () => ({
-      providerId: standing === 'outside' ? providerId : null,
+  async function enter(cost: Cost, { mayWait }: { mayWait: boolean }): Promise<Stop | Entered> {
+    const by = { interactive, mayWait }
+    const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, by, () => ({
+      providerId: entry === 'outside' ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
     }))
     // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
@@ -76,18 +92,18 @@ export function startAsking(
     if (lastNonce !== undefined) nonces.use(lastNonce)
     const isBarred = circuit?.open === true && circuit.wait_ms > 0
     if (waitMs > 0 && !isBarred) return { kind: 'wait', ms: waitMs }
-    if (standing === 'outside') {
+    if (entry === 'outside') {
       const entered = await circuits.enter(providerId, circuit)
       if (entered instanceof CircuitOpen) return { kind: 'fault', error: entered }
-      standing = entered
+      entry = entered
       wasFailing = circuit !== undefined
     }
     return { kind: 'entered', left }
   }
 
   async function hearAnswer(): Promise<void> {
-    const isNews = standing !== 'answered' && wasFailing
-    standing = 'answered'
+    const isNews = entry !== 'answered' && wasFailing
+    entry = 'answered'
     if (isNews) await circuits.recordAnswer(providerId)
   }
 
@@ -99,16 +115,17 @@ export function startAsking(
       await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
     }
     if (error.fault !== 'venue_down') return hearAnswer()
-    const wasProbe = standing === 'probing'
-    standing = 'outside'
+    const wasProbe = entry === 'probing'
+    entry = 'outside'
     wasFailing = true
     await circuits.recordSilence(providerId, isProven(asker) ? keyLane : null, wasProbe)
   }
 
-  async function askNow<T extends object>(cost: Cost, call: () => Promise<T>): Promise<Asked<T>> {
-    const entered = await enter(cost)
+  async function askNow<T extends object>(cost: Cost, call: () => Promise<T>, isFollowed: boolean): Promise<Asked<T>> {
+    const entered = await enterNow(cost)
     if (entered.kind !== 'entered') return entered
     const limitErrorsBefore = limitErrors
+    const entering = isFollowed && entry === 'answered' ? enterAhead(cost) : undefined
     try {
       const answer = await call()
       await hearAnswer()
@@ -118,10 +135,39 @@ export function startAsking(
       if (!(error instanceof SourceError)) throw error
       await hearFault(error, cost, limitErrorsBefore)
       return { kind: 'fault', error }
+    } finally {
+      await entering
     }
   }
 
-  return (cost, call) => gate(() => entrance(() => askNow(cost, call)))
+  // Where several calls are under way at once, they do not wait for each other's statements.
+  const isAlone = asker.connector.atOnce === undefined
+  return (cost, call, { isFollowed = false } = {}) =>
+    gate(() => entrance(() => askNow(cost, call, isFollowed && isAlone)))
+}
+
+interface Turnstile {
+  /** With the tokens that were taken ahead. If another call comes, or this one comes late, they are lost. */
+  enterNow(this: void, cost: Cost): Promise<Stop | Entered> | Entered
+  /** Admits the next call now, if it can be admitted without a wait. */
+  enterAhead(this: void, cost: Cost): Promise<void>
+}
+
+function createTurnstile(enter: (cost: Cost, by: { mayWait: boolean }) => Promise<Stop | Entered>): Turnstile {
+  let ahead: { cost: Cost; atMs: number; entered: Entered } | undefined
+  return {
+    enterNow(cost) {
+      const admitted = ahead
+      ahead = undefined
+      const isFresh = admitted?.cost === cost && performance.now() - admitted.atMs < admittedMaxMs
+      return isFresh ? admitted.entered : enter(cost, { mayWait: true })
+    },
+    async enterAhead(cost) {
+      // Where this fails, the next call asks again and meets the failure itself.
+      const entered = await enter(cost, { mayWait: false }).catch(() => undefined)
+      if (entered?.kind === 'entered') ahead = { cost, atMs: performance.now(), entered }
+    },
+  }
 }
 
 /**
@@ -134,4 +180,37 @@ function isProven({ status }: Asker): boolean {
 
 function spentOf(answer: { spent?: readonly Spent[] }): readonly Spent[] {
   return answer.spent ?? []
+}
+
+/** Limits how many acts are under way at once. */
+export type Gate = <T>(act: () => Promise<T>) => Promise<T>
+
+/** Lets at most `max` acts be under way. The others wait, and begin in the order in which they came. */
+export function createGate(max: number): Gate {
+  let underWay = 0
+  const waiting: (() => void)[] = []
+  return async (act) => {
+    if (underWay < max) underWay += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await act()
+    } finally {
+      // The place goes to the next one directly: an act that comes at this moment does not overtake those that wait.
+      const next = waiting.shift()
+      if (next === undefined) underWay -= 1
+      else next()
+    }
+  }
+}
+
+/** Lets one act after another through until it is open, and from then on all of them at once. */
+export function createEntrance(isOpen: () => boolean): Gate {
+  let underWay: Promise<void> | undefined
+  return async (act) => {
+    while (underWay !== undefined && !isOpen()) await underWay
+    const acting = act()
+    const end = (): void => void (underWay = undefined)
+    if (!isOpen()) underWay = acting.then(end, end)
+    return acting
+  }
 }

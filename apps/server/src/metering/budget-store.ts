@@ -162,6 +162,12 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
   }
 }
 
+/** Deletes what is kept of a key that is not used again. */
+export async function forgetKey(sql: Sql, keyLane: string, buckets: readonly string[]): Promise<void> {
+  await sql.execute('delete from key_nonces where key_lane = $1', [keyLane])
+  await sql.execute('delete from budgets where bucket = any($1::text[])', [buckets])
+}
+
 /** The provider said "too many": empties the bucket and lowers the tier, and no job calls again before then. */
 export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
   await sql.execute(

@@ -5,7 +5,7 @@
  */
 import { SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import * as store from './budget-store.ts'
 import type { CallAdmission, BucketRequest, CallRequest } from './budget-store.ts'
 
@@ -23,19 +23,21 @@ export interface Budgets {
   /** Throws OverBudget when the wait is too long for a job. */
   take(of: Metered, cost: Cost, by: Caller): Promise<void>
   /**
-   * The same for a call to a provider, with all other conditions. It waits only for the budget; `waitMs` is
-   * above zero when that wait is too long for a job.
+   * The same for a call to a provider, with all other conditions. It waits only for the budget, unless `mayWait` is
+   * false; `waitMs` is above zero when that wait is too long for a job.
    */
   admit(
     of: Metered,
     cost: Cost,
-    by: Caller,
+    by: Caller & { mayWait: boolean },
     call: () => Pick<CallRequest, 'providerId' | 'nonces'>,
   ): Promise<CallAdmission>
   /** The provider itself said "too many" to a call of this cost. It does not say which of its buckets is empty. */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
   /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */
   recordSpent(of: Metered, left: ReadonlyMap<string, number>, spent: readonly Spent[]): Promise<void>
+  /** The key is not used again. */
+  forget(sql: Sql, of: Metered): Promise<void>
 }
 
 /** Our own budget is used up, although the provider did not refuse. Nothing is wrong, and the job comes back later. */
@@ -89,7 +91,7 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
         const admission = await store.admitCall(db, { buckets, keyLane: of.keyLane, ...call() })
         const { waitMs, holdsKey, circuit } = admission
         const isBarred = circuit?.open === true && circuit.wait_ms > 0
-        return { ...admission, isOver: waitMs === 0 || !holdsKey || isBarred }
+        return { ...admission, isOver: waitMs === 0 || !by.mayWait || !holdsKey || isBarred }
       })
     },
     async recordLimitError(of, cost, forMs) {
@@ -108,6 +110,11 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
         const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond)
         await store.followSpent(db, { key, capacities, refills }, used)
       }
+    },
+    async forget(sql, of) {
+      const own = of.connector.budget.buckets.filter(({ scope }) => scope === 'key')
+      const buckets = own.map((bucket) => keyOf(of, bucket))
+      await store.forgetKey(sql, of.keyLane, buckets)
     },
   }
 }

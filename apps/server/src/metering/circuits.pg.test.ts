@@ -12,7 +12,7 @@ describe('a provider that does not answer', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  const begin = (ref: ConnectionRef): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
+  const begin = (ref: ConnectionRef): Promise<void> => engine.sync.beginReading(db, ref, `lane of ${ref.connectionId}`)
   const takeDown = (more: object = {}): Promise<unknown> =>
     engine.control('providers/kraken/faults', { kind: 'down', ...more })
   const bringBack = async (): Promise<void> => {

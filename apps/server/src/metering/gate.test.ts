@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createEntrance, createGate, type Gate } from './gate.ts'
+import { createEntrance, createGate, type Gate } from './ask.ts'
 
 interface Act {
   name: string

@@ -1,6 +1,7 @@
 /**
  * Metering: whether a provider may be called now, and by which worker. Every call to a provider passes through here. It
- * fits into the provider's budgets (budgets.ts), the provider answers (circuits.ts), and the key is this job's to use.
+ * is made only if it fits the provider's budgets (budgets.ts), the provider is answering (circuits.ts) and the key is
+ * this job's to use.
  */
 import type { Cost } from '@assay/connectors'
 import type { Logger } from 'pino'
@@ -12,7 +13,7 @@ import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts
 export { type Ask, type Asked, type Asker, type NonceRange, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
 export { CircuitOpen } from './circuits.ts'
-export { createGate, type Gate } from './gate.ts'
+export { createGate, type Gate } from './ask.ts'
 
 export interface Metering {
   /** For one job: its calls to one provider with one key. `interactive`: a person waits. */
@@ -21,6 +22,8 @@ export interface Metering {
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
   /** The provider itself said "too many". */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
+  /** Deletes what is kept of a key that is not used again: a connection that was refused has one of its own. */
+  forget(sql: Sql, of: Metered): Promise<void>
   /** For a person who waits for an answer now: undefined when the provider may be asked. */
   findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>
 }
@@ -42,6 +45,7 @@ export function createMetering(deps: MeteringDeps): Metering {
     startAsking: (asker, by) => startAsking({ budgets, circuits }, asker, by),
     take: (of, cost, by) => budgets.take(of, cost, by),
     recordLimitError: (of, cost, forMs) => budgets.recordLimitError(of, cost, forMs),
+    forget: (sql, of) => budgets.forget(sql, of),
     findCircuitOpen,
   }
 }

@@ -4,13 +4,22 @@
  *
  * Unknown is unknown: an asset without a price is served as null, never as 0.
  */
-import { dayMs, getAsset, invalidParameter, isNegative, parseDecimal, type Decimal, type Day } from '@assay/core'
+import {
+  dayMs,
+  getAsset,
+  invalidParameter,
+  isNegative,
+  parseDecimal,
+  SourceError,
+  type Decimal,
+  type Day,
+} from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import { ensureCurrent } from './current.ts'
 import { backfill, ensureDaily, type DailyPriceDeps } from './daily.ts'
 import { isFinal, settleMs, toDay } from './days.ts'
 import { findQuote } from './source.ts'
 import * as store from './store.ts'
+import type { Method } from './store.ts'
 
 export { createCoinGecko } from './source.ts'
 export type { PriceSource } from './source.ts'
@@ -100,4 +109,40 @@ export async function correctPrice(
     await store.correctDaily(tx, assetId, day, price, nowMs)
     await onCorrected?.(tx)
   })
+}
+
+/**
+ * What assets are worth now, at most five minutes old. The first reading that finds a stale price requests everything
+ * that becomes stale soon: one request for the whole fleet every few minutes, not one per user.
+ */
+const ages = { staleMs: 5 * 60_000, oldMs: 2.5 * 60_000, limit: 500 }
+
+async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[]): Promise<void> {
+  const { db, source } = deps
+  const known = assetIds.filter((assetId) => assetId === dollar || findQuote(getAsset(assetId)) !== undefined)
+  const stale = await store.listStale(db, known, ages)
+  if (stale.includes(dollar)) {
+    await store.keepCurrent(db, 'definition', [{ assetId: dollar, price: one, method: 'definition' }])
+  }
+  const quotes = stale.flatMap((assetId) => {
+    const quote = findQuote(getAsset(assetId))
+    return quote === undefined ? [] : [{ assetId, quote }]
+  })
+  if (quotes.length === 0) return
+  try {
+    const coins = quotes.flatMap(({ quote }) => ('coin' in quote ? [quote.coin] : []))
+    const currencies = quotes.flatMap(({ quote }) => ('currency' in quote ? [quote.currency] : []))
+    const found = await source.fetchCurrent(coins, currencies)
+    const prices = quotes.map(({ assetId, quote }): { assetId: string; price: Decimal | undefined; method: Method } =>
+      'coin' in quote
+        ? { assetId, price: found.coins.get(quote.coin), method: 'simple_price' }
+        : { assetId, price: found.currencies.get(quote.currency), method: 'cross_rate' },
+    )
+    await store.keepCurrent(db, source.name, prices)
+  } catch (error) {
+    // A bulkhead, like that of the days: the last known prices stay, and the next reading asks again.
+    if (!(error instanceof SourceError)) throw error
+    const { fault, message } = error
+    deps.log.warn({ source: source.name, assets: quotes.length, fault, reason: message }, 'no current prices for now')
+  }
 }

@@ -3,14 +3,38 @@
  */
 import cluster from 'node:cluster'
 import type { Socket } from 'node:net'
-import { askLimits, type AskedLimits, type LimitSettings, type Places } from '../limits/index.ts'
-import type { ToChild, ToParent } from './messages.ts'
+import { askLimits, type AskedLimits, type LimitSettings, type Slots, type LimitCall } from '../limits/index.ts'
+
+/**
+ * The messages between a parent and its children over Node's channel. Both run the same code, so the messages need no
+ * version.
+ */
+export type ToParent =
+  | { kind: 'ready'; url: string | undefined }
+  /** Counts or looks at a limit, at this moment of the database's clock. */
+  | { kind: 'limit'; id: number; call: LimitCall; words: readonly string[]; nowMs: number }
+  /** Asks for one of `max` slots for a long answer. */
+  | { kind: 'take slot'; id: number; key: string; max: number }
+  | { kind: 'leave slot'; key: string }
+  /** Has the connection of this number. */
+  | { kind: 'taken'; id: number }
+  /** Wants the metrics of all processes as one text. */
+  | { kind: 'all metrics'; id: number }
+  /** The metrics of this process, which the parent asked for. */
+  | { kind: 'own metrics'; metrics: readonly object[] }
+
+export type ToChild =
+  /** Comes with the socket of the connection. */
+  | { kind: 'connection'; id: number }
+  | { kind: 'stop' }
+  | { kind: 'answer'; id: number; value: unknown }
+  | { kind: 'own metrics' }
 
 export interface Parent {
   /** Limits that are counted for all processes together. */
   limits(settings: LimitSettings, now: () => number): AskedLimits
-  /** Places for long answers, shared by all processes. */
-  places: Places
+  /** Slots for long answers, shared by all processes. */
+  slots: Slots
   /** The metrics of all processes, added up. */
   readMetrics(): Promise<string>
   /** From now on the parent gives this process its share of the connections. */
@@ -58,9 +82,9 @@ export function findParent(options: {
   return {
     limits: (settings, now) =>
       askLimits((call, words) => ask((id) => ({ kind: 'limit', id, call, words, nowMs: now() })), settings, now),
-    places: {
-      take: async (key, max) => (await ask((id) => ({ kind: 'take place', id, key, max }))) as boolean,
-      leave: (key) => sendToParent({ kind: 'leave place', key }),
+    slots: {
+      take: async (key, max) => (await ask((id) => ({ kind: 'take slot', id, key, max }))) as boolean,
+      leave: (key) => sendToParent({ kind: 'leave slot', key }),
     },
     readMetrics: async () => (await ask((id) => ({ kind: 'all metrics', id }))) as string,
     takeConnections: (taker) => void (take = taker),

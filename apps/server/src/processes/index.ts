@@ -15,14 +15,14 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   createLimits,
-  createPlaces,
+  createSlots,
   limitCalls,
-  type CountedPlaces,
+  type CountedSlots,
   type Limits,
   type LimitSettings,
 } from '../limits/index.ts'
 import { addUp, type OwnMetrics } from '../telemetry/index.ts'
-import type { ToChild, ToParent } from './messages.ts'
+import type { ToChild, ToParent } from './child.ts'
 
 export { findParent, type Parent } from './child.ts'
 
@@ -90,7 +90,7 @@ interface State {
   /** Grows while children end before they are ready. */
   restartMs: number
   limits: Limits
-  places: CountedPlaces
+  slots: CountedSlots
   /** The moment of the message that is being answered. */
   nowMs: number
   metrics: ReturnType<typeof createMetricsRound>
@@ -104,7 +104,7 @@ function createState(options: ProcessesOptions): State {
     ...{ server, ready: [], waiting: [], given: new Map(), lastGiven: 0 },
     ...{ options, children, isServing: false, isStopping: false, restartMs: restartFirstMs, nowMs: 0 },
     limits: createLimits(options.limits, () => state.nowMs),
-    places: createPlaces(),
+    slots: createSlots(),
     metrics: createMetricsRound(() => [...children.values()]),
   }
   return state
@@ -167,7 +167,7 @@ function startChild(state: State): Promise<string | undefined> {
     state.children.delete(child.id)
     state.ready = state.ready.filter((one) => one !== child)
     state.metrics.retire(child.id)
-    state.places.leaveAll(child.id)
+    state.slots.leaveAll(child.id)
     giveAgain(state, child.id)
     reject(new ProcessesError(`An API process ended before it was ready (${signal ?? `exit code ${code}`}).`))
     if (state.isServing && !state.isStopping) void replace(state, child, { code, signal })
@@ -195,14 +195,14 @@ function answer(state: State, child: Worker, message: Exclude<ToParent, { kind: 
       const call = limitCalls[message.call] as (limits: Limits, ...words: readonly string[]) => unknown
       return send(child, { kind: 'answer', id: message.id, value: call(state.limits, ...message.words) })
     }
-    case 'take place': {
-      const value = state.places.take(message.key, message.max, child.id)
+    case 'take slot': {
+      const value = state.slots.take(message.key, message.max, child.id)
       return send(child, { kind: 'answer', id: message.id, value })
     }
     case 'taken':
       return letGo(state, message.id)
-    case 'leave place':
-      return state.places.leave(message.key, child.id)
+    case 'leave slot':
+      return state.slots.leave(message.key, child.id)
     case 'all metrics':
       return void state.metrics.read().then((value) => send(child, { kind: 'answer', id: message.id, value }))
     case 'own metrics':

@@ -28,7 +28,7 @@ interface Valued {
   price_in_usd: Decimal | null
 }
 
-interface Document {
+interface TransactionContent {
   categorization: { category: string; method: string }
   inputs: Valued[]
   outputs: Valued[]
@@ -43,15 +43,15 @@ export async function explain(
   const key = id.slice('txn_'.length)
   const row = await store.findTransaction(db, owner, key)
   if (row === undefined) return undefined
-  const document = JSON.parse(`{${row.document}`) as Document
-  const { method, category } = document.categorization
+  const content = JSON.parse(`{${row.document}`) as TransactionContent
+  const { method, category } = content.categorization
   const former = await store.listVersions(db, owner, key, row)
   return {
     id,
     rule: `${method}: ${category}`,
     connector: { provider_id: row.provider_id, version: getDefinition(row.provider_id).connectorVersion ?? 1 },
     records: (await store.listRecords(db, owner, row)).map((one) => ({ ...one, body: maskAddresses(one.body) })),
-    prices: await explainPrices(db, row, document),
+    prices: await explainPrices(db, row, content),
     match: await explainMatch(db, owner, key),
     versions: [...former, { known_from: row.updated_at, known_to: null, reason: 'current' }],
   }
@@ -70,10 +70,10 @@ export function maskAddresses(body: string): string {
 async function explainPrices(
   db: Database,
   row: store.ExplainedRow,
-  document: Document,
+  content: TransactionContent,
 ): Promise<Explanation['prices']> {
   const used = new Map<string, Decimal>()
-  for (const { asset_id, price_in_usd } of [...document.inputs, ...document.outputs]) {
+  for (const { asset_id, price_in_usd } of [...content.inputs, ...content.outputs]) {
     if (price_in_usd !== null) used.set(asset_id, price_in_usd)
   }
   const daily = await store.listPrices(db, [...used.keys()], row.occurred_at)

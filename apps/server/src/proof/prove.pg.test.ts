@@ -4,11 +4,10 @@ import { loadConnector } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countScanned } from '../db/test-plans.ts'
-import { recordStatements } from '../db/test-statements.ts'
+import { recordStatements, countScanned } from '../db/test-statements.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { toReach } from '../sync/coverage.ts'
-import { loadPlaces } from '../sync/store.ts'
+import { loadStandings } from '../sync/store.ts'
 import { listTargets, openProofWorld, sabotageOnce } from '../../../../test/campaigns/proof/proof.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import { until } from '../../../../test/until.ts'
@@ -33,7 +32,7 @@ describe('a proof', async () => {
     return found
   }
   const reachOf = async (ref: ConnectionRef): Promise<ReturnType<typeof toReach>> =>
-    toReach(source.definition.streams, (await loadPlaces(db, ref)).lists)
+    toReach(source.definition.streams, (await loadStandings(db, ref)).lists)
   /** Makes the next run happen now. */
   async function run(ref: ConnectionRef): Promise<void> {
     await engine.moveClock(minuteMs)

@@ -145,7 +145,7 @@ describe('lists that are read at once', async () => {
     const { outcome } = await readToEnd(ref)
     assert.deepEqual([outcome.kind, seen.most], ['done', 3])
     assert.equal(await countRaw(ref), 360)
-    const asked = provider.requests.map(({ partition, window, position }) =>
+    const asked = provider.requests.map(({ partition, window, pageMark: position }) =>
       [partition, window.start, position].join(' '),
     )
     assert.equal(new Set(asked).size, asked.length)
@@ -156,7 +156,7 @@ describe('lists that are read at once', async () => {
     const provider = createPartitioned(3)
     provider.pageSize = 5
     let waiting = 0
-    provider.answer = async ({ partition, position }, page) => {
+    provider.answer = async ({ partition, pageMark: position }, page) => {
       if (position !== null) return page
       waiting += 1
       await until('two calls that began with one state', () => (waiting > 1 ? true : undefined))
@@ -208,7 +208,7 @@ describe('lists that are read at once', async () => {
   it('end together, with their pages kept, when the key is refused', async () => {
     const provider = createPartitioned(40)
     provider.pageSize = 1
-    provider.answer = ({ partition, position }, page) => {
+    provider.answer = ({ partition, pageMark: position }, page) => {
       if (partition === 'C' && position === '5') throw new SourceError('invalid_credentials', 'no')
       return page
     }
@@ -262,7 +262,7 @@ describe('lists that are read at once', async () => {
   it('stop as overtaken when another worker has moved the bookmark of one of them', async () => {
     const provider = createPartitioned(30)
     provider.pageSize = 1
-    provider.answer = async ({ partition, position }, page) => {
+    provider.answer = async ({ partition, pageMark: position }, page) => {
       if (partition === 'B' && position === '9') {
         await db.execute("update stream_bookmarks set position = '15' where partition = 'B'")
       }
@@ -285,7 +285,7 @@ describe('lists that are read at once', async () => {
     provider.answer = async ({ partition }: PageRequest, page) => {
       pages += 1
       if (pages === 70) await db.execute('alter table raw_records rename to lost_records')
-      return { ...page, cursor: `${partition}${pages}` }
+      return { ...page, lastingMark: `${partition}${pages}` }
     }
     const seen = watchOverlap(provider)
     const ref = await reader.connectTest()

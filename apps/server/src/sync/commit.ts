@@ -1,21 +1,21 @@
 /**
- * Keeps what was read. Rows, bookmark, covered window, cursor and state move in one transaction: a crash between them
- * would lose a page permanently. A page read twice is harmless, because a record's key is unique within its list.
+ * Keeps what was read. Rows, bookmark, covered window, lasting mark and state move in one transaction: a crash between
+ * them would lose a page permanently. A page read twice is harmless, because a record's key is unique within its list.
  */
 import { SourceError } from '@assay/core'
 import type { ConnectorState } from '@assay/connectors'
 import { recordRecords } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Doubt, ShownPages } from '../ledger/index.ts'
-import { closeBookmark, cover, joinTouching, moveBookmark, type List } from './places.ts'
+import { closeBookmark, cover, joinTouching, moveBookmark, type List } from './standings.ts'
 import { without, type Bookmark } from './plan.ts'
-import { joinStates, listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import { joinStates, listIdOf, standingOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
 /** `overtaken`: another worker was faster, and nothing was kept. */
 export type Kept = 'kept' | 'overtaken'
 
-/** Some pages of a window, in their order, and the position of the window after them. */
+/** Some pages of a window, in their order, and where the window stands after them. */
 export interface WindowProgress extends FinishedWindow {
   from: Bookmark | undefined
   /** Undefined when the window was read to its end. */
@@ -30,10 +30,10 @@ export function keepProgress(deps: ReadingDeps, reading: Reading, progress: Wind
 }
 
 async function writeProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
-  const { ref, places } = reading
+  const { ref, standings } = reading
   const { from, to, list } = progress
   const key = toKey(list)
-  const state = progress.state && joinStates(reading, places.state, progress.state)
+  const state = progress.state && joinStates(reading, standings.state, progress.state)
   let version: string | undefined
   const kept = await commit(
     deps,
@@ -46,20 +46,20 @@ async function writeProgress(deps: ReadingDeps, reading: Reading, progress: Wind
     },
     async (tx) => {
       if (state === undefined) return true
-      version = await store.replaceState(tx, ref, toStored(state), places.stateVersion)
+      version = await store.replaceState(tx, ref, toStored(state), standings.stateVersion)
       return version !== undefined
     },
   )
   if (kept === 'overtaken') return kept
-  if (state !== undefined) Object.assign(places, { state, stateVersion: version })
-  if (to === undefined) closeBookmark(placeOfList(reading, list), progress.window.start)
-  else moveBookmark(placeOfList(reading, list), to)
+  if (state !== undefined) Object.assign(standings, { state, stateVersion: version })
+  if (to === undefined) closeBookmark(standingOfList(reading, list), progress.window.start)
+  else moveBookmark(standingOfList(reading, list), to)
   return kept
 }
 
 /**
- * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together
- * after the last list, so that a run which finds nothing writes once, however many lists there are.
+ * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together,
+ * after the last list at the latest, so that a run which finds nothing writes once, however many lists there are.
  */
 export function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
   return reading.inTurn(() => writeFinished(deps, reading))
@@ -77,16 +77,20 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
       .map(({ list, window }) => ({ ...toKey(list), window, from: undefined }))
     return (await store.closeWindows(sql, ref, closings)) === closings.length
   }
-  const hasCursors = finished.some((window) => isCursorNew(reading, window) || isBack(reading, window))
+  const hasMarks = finished.some((window) => isMarkNew(reading, window) || isBack(reading, window))
   const pages = finished.map(toShown)
   const isSilent = pages.every(
     ({ records, withdrawn, complete }) => records.length + withdrawn.length === 0 && !complete,
   )
   // In a first read nearly everything is new.
   const isNew =
-    hasCursors ||
+    hasMarks ||
     (!isSilent && (opened.status === 'syncing' || (await deps.ledger.hasNews(deps.db, ref, opened.connector, pages))))
-  if (isNew) return commit(deps, reading, finished, close)
+  if (isNew) {
+    const kept = await commit(deps, reading, finished, close)
+    if (kept === 'kept') reading.onKept(finished.reduce((sum, { records }) => sum + records.length, 0))
+    return kept
+  }
   return (await close(deps.db, [])) ? 'kept' : 'overtaken'
 }
 
@@ -117,12 +121,12 @@ function joinWindows(a: FinishedWindow, b: FinishedWindow): FinishedWindow | und
   const window = joinTouching(a.window, b.window)
   const isPlain = [a, b].every(({ complete, withdrawn }) => complete === undefined && withdrawn.length === 0)
   if (window === undefined || !isPlain) return undefined
-  return { ...b, window, records: [...a.records, ...b.records], cursor: b.cursor ?? a.cursor }
+  return { ...b, window, records: [...a.records, ...b.records], lastingMark: b.lastingMark ?? a.lastingMark }
 }
 
 /** Does in memory what the store has done or will do. */
 export function coverInMemory(reading: Reading, list: List, window: FinishedWindow['window']): void {
-  cover(placeOfList(reading, list), window)
+  cover(standingOfList(reading, list), window)
   const id = listIdOf(list)
   const again = reading.again.get(id)
   if (again !== undefined) reading.again.set(id, without(again, window))
@@ -138,23 +142,23 @@ export function keepGone(
   { list, from, state }: Pick<WindowProgress, 'list' | 'from' | 'state'>,
 ): Promise<Kept> {
   return reading.inTurn(async () => {
-    const { ref, places } = reading
-    const place = placeOfList(reading, list)
-    const joined = state && joinStates(reading, places.state, state)
+    const { ref, standings } = reading
+    const standing = standingOfList(reading, list)
+    const joined = state && joinStates(reading, standings.state, state)
     const version = await refusable(() =>
       deps.db.transaction(async (tx) => {
         if (from !== undefined && !(await store.dropBookmark(tx, ref, toKey(list), from))) throw new Refused()
-        if (place.goneSinceMs === undefined) await store.keepGone(tx, ref, toKey(list), true)
-        if (joined === undefined) return places.stateVersion
-        const replaced = await store.replaceState(tx, ref, toStored(joined), places.stateVersion)
+        if (standing.goneSinceMs === undefined) await store.keepGone(tx, ref, toKey(list), true)
+        if (joined === undefined) return standings.stateVersion
+        const replaced = await store.replaceState(tx, ref, toStored(joined), standings.stateVersion)
         if (replaced === undefined) throw new Refused()
         return replaced
       }),
     )
     if (version === 'overtaken') return version
-    Object.assign(places, { state: joined ?? places.state, stateVersion: version })
-    place.goneSinceMs ??= deps.now()
-    if (from !== undefined) closeBookmark(place, from.start)
+    Object.assign(standings, { state: joined ?? standings.state, stateVersion: version })
+    standing.goneSinceMs ??= deps.now()
+    if (from !== undefined) closeBookmark(standing, from.start)
     reading.missing.set(listIdOf(list), [{ start: 0, end: Infinity }])
     return 'kept'
   })
@@ -171,8 +175,8 @@ async function commit(
   keepMore: (tx: Sql) => Promise<boolean> = async () => true,
 ): Promise<Kept> {
   const { ref, opened } = reading
-  const cursors = windows.flatMap((window) =>
-    isCursorNew(reading, window) ? [{ ...toKey(window.list), cursor: window.cursor ?? '' }] : [],
+  const marks = windows.flatMap((window) =>
+    isMarkNew(reading, window) ? [{ ...toKey(window.list), lastingMark: window.lastingMark ?? '' }] : [],
   )
   const back = windows.filter((window) => isBack(reading, window))
   const sinceMs = performance.now()
@@ -180,7 +184,7 @@ async function commit(
     deps.db.transaction(async (tx) => {
       const kept = await deps.ledger.keepRaw(tx, ref, opened.connector, windows.map(toShown))
       if (!(await move(tx, kept.doubts))) throw new Refused()
-      await store.keepCursors(tx, ref, cursors)
+      await store.keepLastingMarks(tx, ref, marks)
       for (const { list } of back) await store.keepGone(tx, ref, toKey(list), false)
       if (!(await keepMore(tx))) throw new Refused()
       await recordRecords(tx, ref, kept.added)
@@ -190,8 +194,9 @@ async function commit(
   if (doubts === 'overtaken') return doubts
   deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
   for (const window of windows) noteDoubt(reading, window, doubts)
-  for (const { list, cursor } of windows) if (cursor !== undefined) placeOfList(reading, list).cursor = cursor
-  for (const { list } of back) placeOfList(reading, list).goneSinceMs = undefined
+  for (const { list, lastingMark } of windows)
+    if (lastingMark !== undefined) standingOfList(reading, list).lastingMark = lastingMark
+  for (const { list } of back) standingOfList(reading, list).goneSinceMs = undefined
   reading.hasNews = true
   return 'kept'
 }
@@ -213,17 +218,17 @@ function noteDoubt(reading: Reading, { list, window }: FinishedWindow, doubts: r
   const detail = `${doubt.missing} of ${doubt.known} known records of a window are missing`
   reading.faults.set(id, new SourceError('data_hole', detail))
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
-  const place = placeOfList(reading, list)
-  place.covered = without(place.covered, window)
+  const standing = standingOfList(reading, list)
+  standing.covered = without(standing.covered, window)
 }
 
 /** The provider answers again for a list that it did not know. */
 function isBack(reading: Reading, { list }: FinishedWindow): boolean {
-  return placeOfList(reading, list).goneSinceMs !== undefined
+  return standingOfList(reading, list).goneSinceMs !== undefined
 }
 
-function isCursorNew(reading: Reading, { list, cursor }: FinishedWindow): boolean {
-  return cursor !== undefined && cursor !== placeOfList(reading, list).cursor
+function isMarkNew(reading: Reading, { list, lastingMark }: FinishedWindow): boolean {
+  return lastingMark !== undefined && lastingMark !== standingOfList(reading, list).lastingMark
 }
 
 function toKey({ stream, partition }: List): { stream: string; partition: string } {

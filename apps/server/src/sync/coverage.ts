@@ -13,7 +13,7 @@ import type { Database } from '../db/index.ts'
 import type { Ledger, PoisonedTime } from '../ledger/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Reach } from '../proof/index.ts'
-import type { ListPlace } from './places.ts'
+import type { ListStanding } from './standings.ts'
 import { beginningMs } from './plan.ts'
 import * as store from './store.ts'
 
@@ -80,19 +80,22 @@ export async function findCoverage(
   const ref = { ...owner, connectionKey: connection.connection_key, connectionId }
   const issues = await deps.connections.listIssues(owner)
   const issue = issues.find((item) => item.connection_id === connectionId)
-  const [{ lists }, poisoned] = await Promise.all([store.loadPlaces(deps.db, ref), deps.ledger.listPoisonedTimes(ref)])
-  const places = [...lists].map(([id, place]) => {
+  const [{ lists }, poisoned] = await Promise.all([
+    store.loadStandings(deps.db, ref),
+    deps.ledger.listPoisonedTimes(ref),
+  ])
+  const standings = [...lists].map(([id, standing]) => {
     const [stream, name] = JSON.parse(id) as string[]
-    return { stream, partition: name, place }
+    return { stream, partition: name, standing }
   })
   const { streams } = deps.getDefinition(connection.provider_id)
   const readAtMs = connection.last_synced_at === null ? undefined : Date.parse(connection.last_synced_at)
   return streams.flatMap((stream) => {
     const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
       of.stream === stream.name && (partition === undefined || of.partition === partition)
-    const own = places
+    const own = standings
       .filter(isShown)
-      .map((one) => ({ ...toReadList(stream, one.place), gone: toGone(one.partition, one.place) }))
+      .map((one) => ({ ...toReadList(stream, one.standing), gone: toGone(one.partition, one.standing) }))
     if (partition !== undefined && own.length === 0) return []
     // A stream without partitions has one list, also before anything was read of it.
     const read = own.length > 0 || stream.partitioned ? own : [{ covered: [], isListed: true }]
@@ -102,7 +105,7 @@ export async function findCoverage(
 }
 
 /** Windows in blocks are shown by the times of their edges; without times they cannot be shown. */
-function toReadList(stream: Stream, { covered, isListed }: ListPlace): ReadListState {
+function toReadList(stream: Stream, { covered, isListed }: ListStanding): ReadListState {
   const spans = covered.flatMap(({ start, end, startMs, endMs }): TimeSpan[] => {
     if (stream.unit === 'ms') return [{ startMs: start, endMs: end }]
     if (endMs === undefined) return []
@@ -113,7 +116,7 @@ function toReadList(stream: Stream, { covered, isListed }: ListPlace): ReadListS
   return { covered: spans, isListed: isListed || !stream.partitioned }
 }
 
-function toGone(partition = '', { goneSinceMs }: ListPlace): ReadListState['gone'] {
+function toGone(partition = '', { goneSinceMs }: ListStanding): ReadListState['gone'] {
   return goneSinceMs === undefined ? undefined : { partition, sinceMs: goneSinceMs }
 }
 
@@ -216,14 +219,14 @@ function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolea
 }
 
 /** How far the lists that a history needs were read; undefined when a required list was not read at all. */
-export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, ListPlace>): Reach | undefined {
-  const read = [...lists].flatMap(([id, place]) => {
+export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, ListStanding>): Reach | undefined {
+  const read = [...lists].flatMap(([id, standing]) => {
     const [name] = JSON.parse(id) as string[]
     const stream = streams.find((one) => one.name === name && one.required)
     // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
-    return stream === undefined || place.goneSinceMs !== undefined
+    return stream === undefined || standing.goneSinceMs !== undefined
       ? []
-      : [{ stream, spans: toLasting(toReadList(stream, place)) }]
+      : [{ stream, spans: toLasting(toReadList(stream, standing)) }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)

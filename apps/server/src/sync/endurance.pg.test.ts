@@ -25,7 +25,7 @@ describe('reading', async () => {
     return ref
   }
   const readAgain = async (ref: Connected): Promise<void> => {
-    await engine.sync.begin(db, ref, await laneOf(ref))
+    await engine.sync.beginReading(db, ref, await laneOf(ref))
     await engine.drain({ delayed: true })
   }
   const book = (ref: Connected, time?: string): Promise<unknown> =>
@@ -129,7 +129,7 @@ describe('reading', async () => {
       db.execute('update connections set sealed_credentials = $2 where id = $1', [ref.connectionId, text])
     const lost = createSealer(testKeyring('lost'))
     await seal(await lost.seal(ref.connectionId, { apiKey: 'a', secretKey: 'b' }))
-    await engine.sync.begin(db, ref, await laneOf(ref))
+    await engine.sync.beginReading(db, ref, await laneOf(ref))
     await engine.drain({ enough: stopAfter(1) })
     const row = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'internal'])
@@ -151,7 +151,7 @@ describe('reading', async () => {
     // Does what an accepted repair does, while the old key waits for its answer.
     const repaired = await db.transaction(async (tx) => {
       await tx.execute("update connections set key_lane = 'new' where id = $1", [ref.connectionId])
-      await engine.sync.begin(tx, ref, 'new')
+      await engine.sync.beginReading(tx, ref, 'new')
       return engine.control(`accounts/${ref.accountId}/key`, { revoked: true })
     })
     assert.ok(repaired)

@@ -99,7 +99,7 @@ describe('a list that the provider no longer knows', async () => {
     const nowMs = reader.clock.now()
     for (let index = 0; index < 8; index += 1)
       provider.lists.get('ledger/B')?.push(record(`N${index}`, nowMs - 60_000 - index))
-    provider.answer = ({ partition, position }, page) =>
+    provider.answer = ({ partition, pageMark: position }, page) =>
       partition === 'B' && position === '6' ? { records: [], next: null, isGone: true } : page
     await reader.run(ref)
     assert.equal(await countRaw(ref), 16)

@@ -162,7 +162,7 @@ describe('the next run', async () => {
     const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
       ref.connectionId,
     ])
-    await engine.sync.begin(db, ref, lane)
+    await engine.sync.beginReading(db, ref, lane)
     await engine.drain()
   }
   const plannedMinutes = async (ref: ConnectionRef): Promise<number> => {
@@ -228,7 +228,7 @@ describe('the next run', async () => {
     ])
     await db.execute("update connections set status = 'degraded' where id = $1", [broken.connectionId])
     for (const ref of [late, fresh, broken]) await readAt(ref, 0)
-    await engine.connections.onUserReads([late, fresh, broken])
+    await engine.connections.onUserAccesses([late, fresh, broken])
     assert.ok((await jobMinutes(late)) < 0.5)
     isNear(await jobMinutes(fresh), 15)
     // A connection that backs off from a failing provider keeps its own time.

@@ -28,7 +28,7 @@ export type { Refresh, RefreshKind } from './refreshes/refreshes.ts'
 
 export interface Sync {
   /** Begins a run as soon as a worker is free. `state` is what the connector keeps of the account from now on. */
-  begin(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
+  beginReading(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** Queues the next run. */
   plan(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   /** The job of a run. */
@@ -54,7 +54,7 @@ const stalledBatchSize = 100
 
 export function createSync(deps: SyncDeps): Sync {
   return {
-    async begin(tx, ref, keyLane, state) {
+    async beginReading(tx, ref, keyLane, state) {
       if (state !== undefined) await store.beginState(tx, ref, toStored(state))
       await queueRun(tx, ref, keyLane, { delayMs: 0, interactive: true })
     },

@@ -1,14 +1,23 @@
 /** The outcomes of reading a connection, and what the two policies make of them. */
-import { dayMs, SourceError } from '@assay/core'
+import { dayMs, parseDecimal, SourceError, zero } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { until } from '../../../../test/until.ts'
 import { createMetering } from '../metering/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import { keysOf, type ConnectionRef } from '../owner.ts'
 import { readConnection, type ReadRequest, type ReadResult } from './read-connection.ts'
 import type { ReadingWatch } from './reading.ts'
-import { createTestProvider, openReader, record, type TestProvider } from './test-provider.ts'
+import {
+  createTestProvider,
+  openReader,
+  plainStream,
+  record,
+  type TestProvider,
+  type TestRecord,
+} from './test-provider.ts'
+
+const ofRef = 'user_key = $1::bigint and connection_key = $2::integer'
 
 describe('reading a connection', async () => {
   const reader = await openReader()
@@ -30,6 +39,7 @@ describe('reading a connection', async () => {
     now: () => reader.clock.now(),
     random: () => 0.5,
     scaleWait: (ms: number) => ms,
+    pagesPerJobMax: 200,
     log,
   }
 
@@ -50,6 +60,54 @@ describe('reading a connection', async () => {
       Array.from({ length: count }, (_, index) => record(`K${index}`, nowMs - (index + 1) * dayMs)),
     )
   }
+
+  it('keeps none of the balances when there are far more than an account has: each code would become an asset', async () => {
+    const provider = createTestProvider()
+    provider.answerBalances = () => ({
+      balances: Array.from({ length: 20_001 }, (_, at) => {
+        const symbol = `FLOOD${at}`
+        return { assetId: `kraken:${symbol}`, symbol, name: symbol, liquid: parseDecimal('1'), staked: zero }
+      }),
+    })
+    const { outcome } = await read(await connect(provider))
+    assert.equal(outcome.kind === 'fault' && outcome.error.fault, 'unreadable_answer')
+    assert.deepEqual(await db.rows("select from assets where symbol like 'FLOOD%' limit 1"), [])
+  })
+
+  it('keeps no further lists when a provider names others in every run, and says that something is missing', async () => {
+    const provider = createTestProvider({ streams: [{ ...plainStream, partitioned: true }] })
+    const ref = await connect(provider)
+    const name = (count: number, run: string): void => {
+      provider.partitions = Array.from({ length: count }, (_, at) => ({ stream: 'ledger', partition: `${run}${at}` }))
+    }
+    const count = async (): Promise<number> =>
+      (await db.rows(`select from partition_cursors where ${ofRef}`, keysOf(ref))).length
+    name(3, 'A')
+    assert.equal((await read(ref)).outcome.kind, 'done')
+    assert.equal(await count(), 3)
+    name(49_998, 'B')
+    const { outcome } = await read(ref)
+    assert.equal(outcome.kind === 'fault' && outcome.error.fault, 'data_hole')
+    assert.equal(await count(), 3)
+  })
+
+  it('counts a large record as several, new or changed, because the limit of records is one of storage', async () => {
+    const provider = createTestProvider()
+    const large = (note: string): TestRecord => {
+      const body = JSON.stringify({ links: ['L'], amount: '1', note: note.repeat(160 * 1_024) })
+      return record('L', reader.clock.now() - 60_000, { body })
+    }
+    provider.lists.set('ledger/', [large('a'), record('S', reader.clock.now() - 60_000)])
+    const ref = await connect(provider)
+    const count = async (): Promise<number> => {
+      await read(ref)
+      const query = 'select record_count::integer as count from connections where id = $1'
+      return (await db.row<{ count: number }>(query, [ref.connectionId])).count
+    }
+    assert.equal(await count(), 12)
+    provider.lists.set('ledger/', [large('b'), record('S', reader.clock.now() - 60_000)])
+    assert.equal(await count(), 22)
+  })
 
   it('is done when everything was read, and idle when the next run finds nothing new', async () => {
     const provider = createTestProvider()
@@ -138,7 +196,7 @@ describe('reading a connection', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1
     fill(provider, 9)
-    provider.answer = ({ position }, page) => {
+    provider.answer = ({ pageMark: position }, page) => {
       if (position === '4') throw new SourceError('invalid_credentials', 'no')
       return page
     }
@@ -163,7 +221,7 @@ describe('reading a connection', async () => {
     provider.pageSize = 1
     fill(provider, 6)
     const ref = await connect(provider)
-    provider.answer = async ({ position }, page) => {
+    provider.answer = async ({ pageMark: position }, page) => {
       // Another worker reserves nonces of the key while this one waits for its second page.
       if (position === '1') await db.execute('update key_nonces set high_water = high_water + 5000')
       return page
@@ -176,7 +234,7 @@ describe('reading a connection', async () => {
     provider.pageSize = 1
     fill(provider, 20)
     const ref = await connect(provider)
-    provider.answer = async ({ position }, page) => {
+    provider.answer = async ({ pageMark: position }, page) => {
       if (position === '9') {
         // Pages are committed while the next ones are fetched, so the first commit may still be in progress.
         await until('a page is committed', async () => {
@@ -202,7 +260,7 @@ describe('reading a connection', async () => {
     fill(provider, 30)
     const ref = await connect(provider)
     let underWay = 0
-    provider.answer = async ({ position }, page) => {
+    provider.answer = async ({ pageMark: position }, page) => {
       underWay += 1
       if (position === '5') await db.execute('alter table stream_bookmarks rename to lost_bookmarks')
       await new Promise((resolve) => setImmediate(resolve))

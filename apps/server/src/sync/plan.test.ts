@@ -131,7 +131,7 @@ describe('the next window', () => {
 })
 
 describe('an open window', () => {
-  const bookmark: Bookmark = { start: beginningMs, end: until - dayMs, position: '50' }
+  const bookmark: Bookmark = { start: beginningMs, end: until - dayMs, pageMark: '50' }
 
   it('is resumed, unless there is something newer', () => {
     const standing = { ...nothing, open: [bookmark] }
@@ -140,7 +140,7 @@ describe('an open window', () => {
       kind: 'open',
       window: { start: bookmark.end, end: until },
     })
-    const newer = { start: bookmark.end, end: until, position: '7' }
+    const newer = { start: bookmark.end, end: until, pageMark: '7' }
     assert.deepEqual(nextStep(plain, { ...nothing, open: [bookmark, newer] }, until), {
       kind: 'resume',
       bookmark: newer,

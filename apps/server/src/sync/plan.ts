@@ -20,9 +20,9 @@ export interface Span {
   end: number
 }
 
-/** A window that is being read, and the provider's own place in it. */
+/** A window that is being read, and where its next page begins. */
 export interface Bookmark extends Span {
-  position: string
+  pageMark: string
 }
 
 export interface Standing {

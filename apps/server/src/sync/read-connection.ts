@@ -2,17 +2,19 @@
  * Reads one connection inside one job, as far as the job's allowance goes. It returns an outcome and never throws to
  * steer: run-job.ts and refresh-job.ts decide what happens after each outcome.
  *
- *   balances → lists → the last weeks of every list → derived → the rest → derived
+ *   balances → lists → the last weeks of every list → the rest, while what has been read is derived → all derived
  */
 import { dayMs, SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
 import { CircuitOpen, createGate, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Reach } from '../proof/index.ts'
-import { toStored } from './commit.ts'
+import { toStored, type Kept } from './commit.ts'
 import { toReach } from './coverage.ts'
-import { isRequiredAway, readLists, readPartitions } from './read-lists.ts'
-import { callsMaxOf, listLists, placeOfList, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
+import { derive, startDeriver } from './derive-meanwhile.ts'
+import type { ListProgress } from './read-list.ts'
+import { readLists, readPartitions } from './read-lists.ts'
+import { callsMaxOf, pagesPerJobMaxDefault, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
 export type { ReadingDeps } from './reading.ts'
@@ -65,14 +67,15 @@ export async function readConnection(
   request: ReadRequest,
 ): Promise<ReadResult> {
   const { run: given, interactive, signal } = request
+  const { pagesPerJobMax = pagesPerJobMaxDefault } = deps
   // Rows of the last moments may still be on their way to the provider's own list.
   const untilMs = given?.untilMs ?? Math.floor(deps.now() - opened.definition.settlesMs)
-  const places = await store.loadPlaces(deps.db, ref)
+  const standings = await store.loadStandings(deps.db, ref)
   const reading: Reading = {
-    ...{ ref, opened, untilMs, places, state: places.state, isStateNew: false },
+    ...{ ref, opened, untilMs, standings, state: standings.state, isStateNew: false },
     ask: deps.metering.startAsking(opened, { interactive }),
     inTurn: createGate(1),
-    allowance: startAllowance(signal, callsMaxOf(opened)),
+    allowance: startAllowance(signal, pagesPerJobMax * callsMaxOf(opened)),
     ...{
       finished: [],
       recordsAhead: 0,
@@ -80,6 +83,8 @@ export async function readConnection(
       faults: new Map(),
       missing: new Map(),
       again: new Map(),
+      walked: new Map(),
+      onKept: () => undefined,
       heights: new Map(),
     },
     progressed: new Set(),
@@ -94,14 +99,14 @@ export async function readConnection(
     outcome,
     run: hasBegun ? run : undefined,
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
-    isIdle: !reading.hasNews && !places.hasFailures,
+    isIdle: !reading.hasNews && !standings.hasFailures,
     ...toProvable(reading),
   }
 }
 
-function toProvable({ opened, places, hasNews }: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> {
-  const reach = toReach(opened.definition.streams, places.lists)
-  return { reach, isProofDue: places.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
+function toProvable({ opened, standings, hasNews }: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> {
+  const reach = toReach(opened.definition.streams, standings.lists)
+  return { reach, isProofDue: standings.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
 }
 
 /** A list that could not be read is reported, whatever ended the job. */
@@ -132,18 +137,27 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
   return what === 'assets' ? { kind: 'done' } : readHistory(deps, reading, run)
 }
 
+/**
+ * More than a wallet on every chain is read for. Each new code of a balance becomes an asset that all users share and
+ * that is kept forever.
+ */
+const balancesMax = 20_000
+
 /** Returns a wait when the allowance ends before the whole account was read: the next job reads the other parts. */
 async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
-  const { ref, opened, places } = reading
+  const { ref, opened, standings } = reading
   for (;;) {
-    const asked = await reading.ask(opened.connector.budget.balances, () => opened.session.fetchBalances(reading.state))
+    const asked = await reading.ask(opened.connector.budget.balances, () => opened.reader.fetchBalances(reading.state))
     if (asked.kind !== 'answer') return asked
     const { balances, state, isPartial = false } = asked.answer
-    if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances))) places.isProofDue = true
+    if (balances.length > balancesMax) {
+      return { kind: 'fault', error: new SourceError('unreadable_answer', `more than ${balancesMax} balances`) }
+    }
+    if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances))) standings.isProofDue = true
     if (state !== undefined) {
-      const version = await store.replaceState(deps.db, ref, toStored(state), places.stateVersion)
+      const version = await store.replaceState(deps.db, ref, toStored(state), standings.stateVersion)
       if (version === undefined) return { kind: 'overtaken' }
-      Object.assign(places, { state, stateVersion: version })
+      Object.assign(standings, { state, stateVersion: version })
       Object.assign(reading, { state, isStateNew: true })
     }
     if (!isPartial) return undefined
@@ -156,50 +170,30 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
  * `reading.faults`.
  */
 async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
-  const { opened, untilMs } = reading
+  const { opened } = reading
   const { recordsMax = Infinity } = deps
   // Any user can connect the public wallets of exchanges, whose histories have no end. What was read is still shown.
   if (opened.userRecords >= recordsMax) {
     if (!(await derive(deps, reading))) return { kind: 'more' }
     return { kind: 'fault', error: new SourceError('data_hole', `more than ${recordsMax} records of one user`) }
   }
-  const { storySpanMs } = opened.definition
+  let progress: ListProgress | Stop = 'reached'
   if (run.stage === 'recent') {
-    // Records that belong together lie at most a span apart. Those near the edge of what has been read wait for their
-    // other half: half a conversion must not show as a sale.
-    const progress = await readLists(deps, reading, shownMs + storySpanMs)
+    progress = await readLists(deps, reading, shownMs + opened.definition.storySpanMs)
     if (typeof progress !== 'string') return progress
     if (progress === 'stopped') return { kind: 'more' }
-    const sinceMs = progress === 'reached' ? findShownSince(reading, untilMs - shownMs) : undefined
-    if (sinceMs !== undefined && !(await derive(deps, reading, sinceMs))) return { kind: 'more' }
     run.stage = 'rest'
   }
-  const progress = await readLists(deps, reading)
-  if (typeof progress !== 'string') return progress
+  if (progress === 'reached') {
+    const deriver = startDeriver(deps, reading)
+    let kept: Kept = 'kept'
+    try {
+      progress = await readLists(deps, reading)
+    } finally {
+      kept = await deriver.end()
+    }
+    if (kept === 'overtaken') return { kind: 'overtaken' }
+    if (typeof progress !== 'string') return progress
+  }
   return progress !== 'stopped' && (await derive(deps, reading)) ? { kind: 'done' } : { kind: 'more' }
-}
-
-/** False when the allowance ended it first. */
-async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: number): Promise<boolean> {
-  const { ref, opened, state } = reading
-  // Deriving needs every list without which a record could be misunderstood.
-  if (isRequiredAway(reading)) return true
-  const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
-  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), sinceMs)
-}
-
-/**
- * The time from which all parts of a story have been read: one span after the start of what was read. Undefined when a
- * list of blocks does not say at which time its read part begins.
- */
-function findShownSince(reading: Reading, sinceMs: number): number | undefined {
-  const { storySpanMs } = reading.opened.definition
-  const starts = listLists(reading)
-    .filter(({ stream }) => stream.unit === 'block')
-    .map((list) => {
-      const newest = placeOfList(reading, list).covered.at(-1)
-      return newest?.start === 0 ? -Infinity : newest?.startMs
-    })
-  if (starts.includes(undefined)) return undefined
-  return Math.max(sinceMs, ...starts.map((startMs) => (startMs ?? Infinity) + storySpanMs))
 }

@@ -62,7 +62,7 @@ describe('reading lists', async () => {
     assert.deepEqual(await listBookmarks(ref), [])
     const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
     assert.deepEqual([ledger?.windows.length, ledger?.holes], [1, []])
-    const asked = provider.requests.filter(({ position }) => position === unfinished.position)
+    const asked = provider.requests.filter(({ pageMark: position }) => position === unfinished.position)
     assert.ok(asked.length <= 2, `${asked.length} times the page at the bookmark`)
   })
 
@@ -81,6 +81,17 @@ describe('reading lists', async () => {
       await reader.moveClock(16 * minuteMs)
     }
     assert.deepEqual(await reader.listAmounts(ref), ['1'])
+  })
+
+  it('reads the other lists when a provider has named some that cannot be stored, or one of them twice', async () => {
+    const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, partitioned: true }] }))
+    const odd = ['a\0b', '\uD800', '\uD801', 'x'.repeat(5_000)]
+    provider.partitions = ['A', 'A', ...odd, 'B'].map((partition) => ({ stream: 'ledger', partition }))
+    for (const { partition } of provider.partitions) fill(provider, 1, `ledger/${partition}`)
+    const ref = await reader.connectTest()
+    await reader.drain()
+    assert.deepEqual([(await find(ref))?.status, await countRaw(ref)], ['active', 2])
+    assert.deepEqual(new Set(provider.requests.map(({ partition }) => partition)), new Set(['A', 'B']))
   })
 
   it('has a bookmark for each open window, and resumes the newest first', async () => {
@@ -102,9 +113,9 @@ describe('reading lists', async () => {
     await reader.drain({ delayed: true })
     assert.equal(await countRaw(ref), 700)
     const [first] = provider.requests
-    assert.deepEqual([String(first?.window.end), first?.position], [newer.window_end, newer.position])
+    assert.deepEqual([String(first?.window.end), first?.pageMark], [newer.window_end, newer.position])
     const rest = provider.requests.filter(({ window }) => String(window.end) === older.window_end)
-    assert.equal(rest[0]?.position, older.position)
+    assert.equal(rest[0]?.pageMark, older.position)
     const endsOf = provider.requests.map(({ window }) => window.end)
     assert.deepEqual(
       endsOf,
@@ -193,7 +204,7 @@ describe('reading lists', async () => {
     fill(provider, 3)
     provider.answer = (_, page) => {
       const [newest] = page.records
-      return newest === undefined ? page : { ...page, cursor: newest.key }
+      return newest === undefined ? page : { ...page, lastingMark: newest.key }
     }
     const ref = await reader.connectTest()
     await reader.drain({ delayed: true })
@@ -203,7 +214,7 @@ describe('reading lists', async () => {
     await reader.moveClock(hourMs)
     provider.requests.length = 0
     await reader.run(ref)
-    assert.equal(provider.requests[0]?.cursor, cursor)
+    assert.equal(provider.requests[0]?.lastingMark, cursor)
   })
 
   it('reads windows of blocks up to the present height, again from the overlap, and shows them as times', async () => {
@@ -282,7 +293,7 @@ describe('reading lists', async () => {
     const ref = await reader.connectTest()
     await reader.drain({ delayed: true })
     assert.equal(await countRaw(ref), 100)
-    const positions = provider.requests.map(({ window, position }) => `${window.start} ${position}`)
+    const positions = provider.requests.map(({ window, pageMark: position }) => `${window.start} ${position}`)
     assert.equal(new Set(positions).size, positions.length)
   })
 
@@ -315,7 +326,7 @@ describe('reading lists', async () => {
     const stream = { ...plainStream, windowMax: 10 * dayMs, retentionMs: 40 * dayMs, overlap: 0 }
     const provider = reader.use(createTestProvider({ streams: [stream] }))
     const lostMs = reader.clock.now() - 25 * dayMs
-    provider.answer = ({ window, position }, page) => {
+    provider.answer = ({ window, pageMark: position }, page) => {
       const isLost = window.start <= lostMs && lostMs < window.end
       // The failure appears only on its third page.
       if (isLost && position === '2') throw new SourceError('data_hole', 'gone')

@@ -10,13 +10,13 @@ import type { Page } from '@assay/connectors'
 import { dayMs } from '@assay/core'
 import type { Asked, Stop } from '../metering/index.ts'
 import { coverInMemory, keepGone, keepProgress, putAside, type Kept } from './commit.ts'
-import { closeBookmark, type CoveredSpan, type List } from './places.ts'
+import { closeBookmark, type CoveredSpan, type List } from './standings.ts'
 import { listRereads, nextStep, without, type Bookmark, type Span, type Step } from './plan.ts'
 import {
   endsJob,
   joinStates,
   listIdOf,
-  placeOfList,
+  standingOfList,
   type FinishedWindow,
   type Reading,
   type ReadingDeps,
@@ -27,6 +27,8 @@ const distrustedMs = 30 * dayMs
 /** How much may be fetched before it is kept: pages of one list, and records of all lists that are read at once. */
 const pagesAheadMax = 8
 const recordsAheadMax = 4_000
+/** Most walks end with their first page or the second. One that is longer usually goes on. */
+const longWalkPages = 2
 /** A walk remembers its keys to find records that it did not show. A walk with more keys than this is not judged. */
 const keysMax = 10_000
 
@@ -36,8 +38,8 @@ const keysMax = 10_000
 export type ListProgress = 'covered' | 'reached' | 'stopped'
 
 /**
- * A window that the provider cannot give (`data_hole`) is noted, and the rest is read around it. Retry on the next run:
- * the provider may have recovered the window.
+ * A window that the provider cannot give (`data_hole`) is noted, and the rest is read around it. The next run tries it
+ * again, because the provider may have recovered the window.
  */
 export async function readList(
   deps: ReadingDeps,
@@ -59,7 +61,7 @@ export async function readList(
 
 function planStep(reading: Reading, list: List, until: number, notBefore: number | undefined): Step {
   const id = listIdOf(list)
-  const { covered, open } = placeOfList(reading, list)
+  const { covered, open } = standingOfList(reading, list)
   const again = reading.again.get(id) ?? []
   const standing = {
     covered: again.reduce<readonly Span[]>((spans, span) => without(spans, span), covered),
@@ -73,18 +75,18 @@ function planStep(reading: Reading, list: List, until: number, notBefore: number
 function planReread(reading: Reading, list: List, until: number): void {
   const id = listIdOf(list)
   if (reading.again.has(id)) return
-  const place = placeOfList(reading, list)
-  reading.again.set(id, listRereads(list.stream, place, until, place.pendingSinceMs))
+  const standing = standingOfList(reading, list)
+  reading.again.set(id, listRereads(list.stream, standing, until, standing.pendingSinceMs))
 }
 
 /** A window that ends in the future was covered under a wrong clock. How wrong it was is not known. */
 async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List): Promise<void> {
   if (list.stream.unit !== 'ms') return
-  const place = placeOfList(reading, list)
-  if (!place.covered.some(({ end }) => end > deps.now())) return
+  const standing = standingOfList(reading, list)
+  if (!standing.covered.some(({ end }) => end > deps.now())) return
   const since = deps.now() - distrustedMs
   await store.distrustSince(deps.db, reading.ref, { stream: list.stream.name, partition: list.partition }, since)
-  place.covered = without(place.covered, { start: Math.floor(since), end: Infinity })
+  standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }
 
 type OpenStep = Exclude<Step, string>
@@ -93,18 +95,20 @@ type OpenStep = Exclude<Step, string>
 interface Walk {
   list: List
   window: CoveredSpan
-  /** The committed place; undefined until a page was committed. */
+  /** What was committed of the window; undefined until a page was committed. */
   from: Bookmark | undefined
   /** Pages that were fetched and are not kept yet. */
   waiting: Page[]
+  pagesFetched: number
   /** The keys that this walk showed; undefined when it began in another job, or showed too many to remember. */
   keys: string[] | undefined
 }
 
 function startWalk(list: List, step: OpenStep): Walk {
-  if (step.kind === 'open') return { list, window: step.window, from: undefined, waiting: [], keys: [] }
+  if (step.kind === 'open')
+    return { list, window: step.window, from: undefined, waiting: [], pagesFetched: 0, keys: [] }
   const { start, end } = step.bookmark
-  return { list, window: { start, end }, from: step.bookmark, waiting: [], keys: undefined }
+  return { list, window: { start, end }, from: step.bookmark, waiting: [], pagesFetched: 0, keys: undefined }
 }
 
 /** `closed`: the window was read to its end, or left out. */
@@ -116,7 +120,7 @@ async function walkWindow(
 ): Promise<'closed' | 'stopped' | Stop> {
   const walk = startWalk(list, step)
   const committer = startCommitter(reading, (pages) => keepPages(deps, reading, walk, pages))
-  let fetching = askForPage(reading, walk, walk.from?.position ?? null)
+  let fetching = askForPage(reading, walk, walk.from?.pageMark ?? null)
   try {
     for (;;) {
       const asked = await fetching
@@ -146,20 +150,24 @@ async function walkWindow(
   }
 }
 
-function askForPage(reading: Reading, { list, window }: Walk, position: string | null): Promise<Asked<Page>> {
+function askForPage(
+  reading: Reading,
+  { list, window, pagesFetched }: Walk,
+  pageMark: string | null,
+): Promise<Asked<Page>> {
   const { stream, partition } = list
   const { start, end } = window
-  const { cursor } = placeOfList(reading, list)
-  const fetching = reading.ask(stream.cost, () =>
-    reading.opened.session.fetchPage({
+  const { lastingMark } = standingOfList(reading, list)
+  const fetch = (): Promise<Page> =>
+    reading.opened.reader.fetchPage({
       stream: stream.name,
       partition,
       window: { unit: stream.unit, start, end },
-      position,
-      cursor,
+      pageMark,
+      lastingMark,
       state: reading.state,
-    }),
-  )
+    })
+  const fetching = reading.ask(stream.cost, fetch, { isFollowed: pagesFetched >= longWalkPages })
   // It may fail while a commit is awaited. The failure is thrown where the page is awaited, and is not lost meanwhile.
   fetching.catch(() => undefined)
   return fetching
@@ -169,6 +177,7 @@ function noteAnswer(reading: Reading, walk: Walk, page: Page): void {
   reading.allowance.countPage()
   reading.progressed.add(listIdOf(walk.list))
   walk.waiting.push(page)
+  walk.pagesFetched += 1
   reading.recordsAhead += page.records.length
   if (page.times !== undefined) walk.window = { ...walk.window, ...page.times }
   if (page.state !== undefined) {
@@ -239,13 +248,24 @@ function countRecords(pages: readonly Page[]): number {
 
 async function keepPages(deps: ReadingDeps, reading: Reading, walk: Walk, pages: readonly Page[]): Promise<Kept> {
   const { start, end } = walk.window
-  const position = pages.at(-1)?.next ?? null
-  const to = position === null ? undefined : { start, end, position }
+  const pageMark = pages.at(-1)?.next ?? null
+  const to = pageMark === null ? undefined : { start, end, pageMark }
   const states = pages.flatMap((page) => (page.state === undefined ? [] : [page.state]))
   const state = states.length === 0 ? undefined : states.reduce((before, one) => joinStates(reading, before, one))
   const kept = await keepProgress(deps, reading, { ...toWindow(reading, walk, pages), from: walk.from, to, state })
   walk.from = to
+  if (kept === 'kept') {
+    noteWalked(reading, walk, pages)
+    reading.onKept(countRecords(pages))
+  }
   return kept
+}
+
+function noteWalked({ walked }: Reading, { list, window }: Walk, pages: readonly Page[]): void {
+  if (list.stream.newestFirst !== true) return
+  const oldestMs = Math.min(...pages.flatMap(({ records }) => records.map(({ occurredAtMs }) => occurredAtMs)))
+  // Other records of that very millisecond may be on the next page.
+  if (oldestMs < window.end) walked.set(listIdOf(list), { start: oldestMs + 1, end: window.end })
 }
 
 function toWindow(reading: Reading, walk: Walk, pages: readonly Page[]): FinishedWindow {
@@ -255,7 +275,7 @@ function toWindow(reading: Reading, walk: Walk, pages: readonly Page[]): Finishe
     records: pages.flatMap(({ records }) => records),
     withdrawn: pages.flatMap(({ withdrawn }) => withdrawn ?? []),
     complete: toComplete(reading, walk, pages.at(-1)),
-    cursor: pages.findLast(({ cursor }) => cursor !== undefined)?.cursor,
+    lastingMark: pages.findLast(({ lastingMark }) => lastingMark !== undefined)?.lastingMark,
   }
 }
 
@@ -298,7 +318,7 @@ async function leaveOut(
 ): Promise<'closed' | Stop> {
   const key = { stream: list.stream.name, partition: list.partition }
   if (from !== undefined && !(await store.dropBookmark(deps.db, reading.ref, key, from))) return { kind: 'overtaken' }
-  closeBookmark(placeOfList(reading, list), window.start)
+  closeBookmark(standingOfList(reading, list), window.start)
   const id = listIdOf(list)
   reading.faults.set(id, stop.error)
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])

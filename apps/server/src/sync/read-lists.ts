@@ -1,12 +1,14 @@
 /**
  * Reads the lists of an account: several at the same time where the connector allows it, begun in the order in which it
- * names them. Each list keeps its own pages; this file judges their outcomes, one list after another.
+ * names them, those that only add detail before the others. Each list keeps its own pages; this file judges their
+ * outcomes, one list after another.
  *
  *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
  */
+import { SourceError } from '@assay/core'
 import type { Stop } from '../metering/index.ts'
 import { keepFinished } from './commit.ts'
-import { idOf, placeOf, type List } from './places.ts'
+import { idOf, standingOf, type List } from './standings.ts'
 import { readList, type ListProgress } from './read-list.ts'
 import { callsMaxOf, endsJob, listIdOf, listLists, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
@@ -16,28 +18,48 @@ const unreadableMax = 5
 
 /** The lists of the account, when a run begins and whenever the connector has learned something. */
 export async function readPartitions(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
-  const { ref, opened, places, ask, state } = reading
-  const { session, connector } = opened
+  const { ref, opened, standings, ask, state } = reading
+  const { reader, connector } = opened
   reading.isStateNew = false
-  if (session.listPartitions === undefined) return undefined
-  const known = [...places.lists].map(([id, { cursor }]) => ({ ...toListKey(id), cursor }))
+  if (reader.listPartitions === undefined) return undefined
+  const known = [...standings.lists].map(([id, { lastingMark }]) => ({ ...toListKey(id), lastingMark }))
   const list = async (): Promise<{ partitions: { stream: string; partition: string }[] }> => ({
-    partitions: (await session.listPartitions?.(state, known)) ?? [],
+    partitions: (await reader.listPartitions?.(state, known)) ?? [],
   })
   const cost = connector.budget.partitions
   const asked =
     Object.keys(cost).length === 0 ? { kind: 'answer' as const, answer: await list() } : await ask(cost, list)
   if (asked.kind !== 'answer') return asked
-  const { partitions } = asked.answer
+  const partitions = asked.answer.partitions.filter(isStorable)
   const ids = new Set(partitions.map(({ stream, partition }) => idOf(stream, partition)))
-  const named = partitions.filter(({ stream, partition }) => !placeOf(places, stream, partition).isListed)
-  const dropped = [...places.lists]
+  const named = [...ids]
+    .map(toListKey)
+    .filter(({ stream, partition }) => !standingOf(standings, stream, partition).isListed)
+  if (standings.lists.size + named.length > listsMax) {
+    return { kind: 'fault', error: new SourceError('data_hole', `more than ${listsMax} lists of one account`) }
+  }
+  const dropped = [...standings.lists]
     .filter(([id, { isListed }]) => isListed && !ids.has(id))
     .map(([id]) => toListKey(id))
   await reading.inTurn(() => store.keepPartitions(deps.db, ref, { named, dropped }))
-  for (const { stream, partition } of named) placeOf(places, stream, partition).isListed = true
-  for (const { stream, partition } of dropped) placeOf(places, stream, partition).isListed = false
+  for (const { stream, partition } of named) standingOf(standings, stream, partition).isListed = true
+  for (const { stream, partition } of dropped) standingOf(standings, stream, partition).isListed = false
   return undefined
+}
+
+/**
+ * Lists that were named once are kept with their connection, and each job loads them all. A provider that names others
+ * in every run would fill the database and then the worker's memory.
+ */
+const listsMax = 50_000
+const partitionLengthMax = 300
+
+/**
+ * Names are made of codes that a provider sent. PostgreSQL takes no NUL, no half of a surrogate pair and no key of any
+ * length, and a code that was seen once is named in every later run.
+ */
+function isStorable({ partition }: { partition: string }): boolean {
+  return partition.length <= partitionLengthMax && partition.isWellFormed() && !partition.includes('\0')
 }
 
 /** Combines all lists: the least progress that any of them made. */
@@ -59,7 +81,7 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
   const underWay = new Map<string, Promise<Ended>>()
   // Named once, and again when the connector has learned something: a wallet may have thousands of lists, and a search
   // through all of them for each one would use up the job's time before a page is read.
-  let left = listLists(reading).toReversed()
+  let left = listInOrder(reading).toReversed()
 
   function beginMore(): void {
     while (underWay.size < callsMaxOf(opened) && round.reached !== 'stopped' && round.stop === undefined) {
@@ -82,7 +104,7 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
       if (reading.isStateNew && round.stop === undefined) {
         const stop = await readPartitions(deps, reading)
         if (stop !== undefined) endRound(reading, round, stop)
-        left = listLists(reading)
+        left = listInOrder(reading)
           .filter((one) => !round.begun.has(listIdOf(one)))
           .toReversed()
       }
@@ -95,6 +117,11 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
   const waitMs = Math.min(...round.waits.values())
   if (round.stop !== undefined) return round.stop
   return round.reached !== 'stopped' && waitMs < Infinity ? { kind: 'wait', ms: waitMs } : round.reached
+}
+
+/** Lists that only add detail come first. They are short, and how far the others are read decides what can be shown. */
+function listInOrder(reading: Reading): List[] {
+  return listLists(reading).toSorted((a, b) => Number(a.stream.required) - Number(b.stream.required))
 }
 
 /** The outcome of the lists so far. */
@@ -146,10 +173,10 @@ async function findHeight(reading: Reading, list: List): Promise<number | Stop> 
   const id = listIdOf(list)
   const known = reading.heights.get(id)
   if (known !== undefined) return known
-  const { session } = reading.opened
+  const { reader } = reading.opened
   const asked = await reading.ask(list.stream.cost, async () => {
-    if (session.fetchHeight === undefined) throw new TypeError(`${reading.opened.providerId} does not tell its height`)
-    return session.fetchHeight(list.stream.name, list.partition)
+    if (reader.fetchHeight === undefined) throw new TypeError(`${reading.opened.providerId} does not tell its height`)
+    return reader.fetchHeight(list.stream.name, list.partition)
   })
   if (asked.kind !== 'answer') return asked
   // Windows are half open, and this one includes the newest block.

@@ -10,7 +10,7 @@ import type { CompleteWindow, Ledger } from '../ledger/index.ts'
 import { CircuitOpen, type Ask, type Gate, type Metering, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Proof } from '../proof/index.ts'
-import { idOf, placeOf, type CoveredSpan, type List, type ListPlace, type Places } from './places.ts'
+import { idOf, standingOf, type CoveredSpan, type List, type ListStanding, type Standings } from './standings.ts'
 import type { Span } from './plan.ts'
 
 export interface ReadingDeps {
@@ -23,6 +23,8 @@ export interface ReadingDeps {
   watch: ReadingWatch
   /** Records that may be kept of one user. */
   recordsMax?: number
+  /** Pages that one job reads, for each call that may be under way. */
+  pagesPerJobMax?: number | undefined
   now(): number
   random(): number
   /** How long to wait instead of `ms`: shorter in sandbox mode. */
@@ -57,7 +59,7 @@ export interface FinishedWindow {
   records: readonly RawRecord[]
   withdrawn: readonly string[]
   complete: CompleteWindow | undefined
-  cursor: string | undefined
+  lastingMark: string | undefined
 }
 
 export interface Reading {
@@ -66,12 +68,12 @@ export interface Reading {
   ask: Ask
   /**
    * Writes of a job come one after another, because the lists that are read at once share the state, the windows that
-   * were put aside and the rows of their cursors.
+   * were put aside and the rows of their lasting marks.
    */
   inTurn: Gate
   untilMs: number
   allowance: Allowance
-  places: Places
+  standings: Standings
   /** The newest state, which may not be committed yet. */
   state: ConnectorState
   /** A page or the balances replaced the state: the connector may name other lists now. */
@@ -79,7 +81,7 @@ export interface Reading {
   finished: FinishedWindow[]
   /** The number of fetched records, over all lists, that are not committed yet. */
   recordsAhead: number
-  /** A record was new, changed or missing. */
+  /** Something was committed: records, or only a mark that moved. */
   hasNews: boolean
   /** By list: the fault that keeps a part of it, or all of it, from being read now. */
   faults: Map<string, SourceError>
@@ -87,19 +89,25 @@ export interface Reading {
   missing: Map<string, Span[]>
   /** By list: spans that are covered, and are read again in this job. */
   again: Map<string, Span[]>
+  /**
+   * By list whose pages come newest first: what has been kept of the window that is being walked through. Coverage
+   * counts the window only when it is read to its end.
+   */
+  walked: Map<string, Span>
+  /** Records were kept, this many. */
+  onKept(records: number): void
   /** By list of blocks: where reading ends, from the height that was asked for once. */
   heights: Map<string, number>
   /** Lists that this job has read a page of. */
   progressed: Set<string>
 }
 
-/** For each call that may be under way. */
-const pagesPerJobMax = 200
+/** Reached only where a provider answers within ten milliseconds: every other job ends by its time. */
+export const pagesPerJobMaxDefault = 2_000
 const jobMaxMs = 20_000
 
-export function startAllowance(signal: AbortSignal, callsMax: number): Allowance {
+export function startAllowance(signal: AbortSignal, pagesMax: number): Allowance {
   const endsAt = performance.now() + jobMaxMs
-  const pagesMax = pagesPerJobMax * callsMax
   let pages = 0
   let hasEnded = false
   return {
@@ -134,13 +142,13 @@ export function listIdOf({ stream, partition }: List): string {
   return idOf(stream.name, partition)
 }
 
-export function placeOfList({ places }: Reading, { stream, partition }: List): ListPlace {
-  return placeOf(places, stream.name, partition)
+export function standingOfList({ standings }: Reading, { stream, partition }: List): ListStanding {
+  return standingOf(standings, stream.name, partition)
 }
 
 /** The lists of the account as the connector names them now, in the order of its streams and then of their names. */
-export function listLists({ opened, places }: Reading): List[] {
-  const listed = [...places.lists].filter(([, { isListed }]) => isListed)
+export function listLists({ opened, standings }: Reading): List[] {
+  const listed = [...standings.lists].filter(([, { isListed }]) => isListed)
   const named = Map.groupBy(
     listed.map(([id]) => JSON.parse(id) as [string, string]).toSorted(([, a], [, b]) => (a < b ? -1 : 1)),
     ([stream]) => stream,

@@ -26,7 +26,7 @@ describe('a user with more records than may be kept', async () => {
     const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
       ref.connectionId,
     ])
-    await engine.sync.begin(db, ref, lane)
+    await engine.sync.beginReading(db, ref, lane)
     let jobs = 0
     await engine.drain({ delayed: true, enough: async () => jobs++ === 3 })
     assert.deepEqual([await count('raw_records'), await count('transactions')], [records, transactions])

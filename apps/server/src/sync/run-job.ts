@@ -1,14 +1,13 @@
 /**
- * The job of a run, and what happens after each outcome. One job reads one connection, for at most 200 pages or 20
- * seconds, and queues itself again until everything up to the run's own time is covered.
+ * The job of a run, and what happens after each outcome. One job reads one connection for at most 20 seconds, and queues
+ * itself again until everything up to the run's own time is covered.
  *
  *   done → recorded as read, the next run queued      more → queued again at once      wait → queued for then
  *   fault → backs off, or waits for the owner         overtaken → queued again, in case the other worker dies too
  *
  * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. A run
- * that takes longer than an interval and than its lists need, because the history is long or a part of the provider is
- * away, begins again with new balances and a new end; bookmarks keep its places. connections/schedule.ts decides when
- * the next run is due.
+ * that takes longer than 15 minutes, and longer than its lists need, begins again with new balances and a new end; its
+ * bookmarks stay. connections/schedule.ts decides when the next run is due.
  */
 import { minuteMs, toBackoffMs, toJitter, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'

@@ -4,7 +4,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import * as store from './store.ts'
-import { idOf, type CoveredSpan } from './places.ts'
+import { idOf, type CoveredSpan } from './standings.ts'
 import type { Bookmark } from './plan.ts'
 
 const ref: ConnectionRef = {
@@ -12,7 +12,7 @@ const ref: ConnectionRef = {
   ...{ connectionKey: 1, connectionId: 'con_a' },
 }
 const window = { start: 1_000, end: 90_000 }
-const at = (position: string): Bookmark => ({ ...window, position })
+const at = (pageMark: string): Bookmark => ({ ...window, pageMark })
 const ledger = { stream: 'ledger', partition: '' }
 const move = (db: Database, from: Bookmark | undefined, to: Bookmark): Promise<boolean> =>
   store.moveBookmark(db, ref, ledger, from, to)
@@ -29,11 +29,11 @@ async function open(t: TestContext): Promise<Database> {
   return db
 }
 const listOpen = async (db: Database, stream: string, of = ref, partition = ''): Promise<Bookmark[]> =>
-  (await store.loadPlaces(db, of)).lists.get(idOf(stream, partition))?.open ?? []
+  (await store.loadStandings(db, of)).lists.get(idOf(stream, partition))?.open ?? []
 const findBookmark = async (db: Database, stream: string, of = ref): Promise<Bookmark | undefined> =>
   (await listOpen(db, stream, of))[0]
 const listCovered = async (db: Database, stream: string, partition = ''): Promise<CoveredSpan[]> =>
-  (await store.loadPlaces(db, ref)).lists.get(idOf(stream, partition))?.covered ?? []
+  (await store.loadStandings(db, ref)).lists.get(idOf(stream, partition))?.covered ?? []
 
 describe('a bookmark', () => {
   it('moves from where the reader left it', async (t) => {
@@ -51,7 +51,7 @@ describe('a bookmark', () => {
     await move(db, at('50'), at('100'))
     assert.equal(await move(db, at('50'), at('100')), false)
     assert.equal(await move(db, undefined, at('50')), false)
-    assert.equal(await move(db, { ...at('100'), position: '99' }, at('150')), false)
+    assert.equal(await move(db, { ...at('100'), pageMark: '99' }, at('150')), false)
     assert.deepEqual(await findBookmark(db, 'ledger'), at('100'))
   })
 
@@ -74,7 +74,7 @@ describe('a bookmark', () => {
 describe('several open windows', () => {
   it('have one bookmark each, which moves and closes independently', async (t) => {
     const db = await open(t)
-    const newer: Bookmark = { start: 90_000, end: 95_000, position: '7' }
+    const newer: Bookmark = { start: 90_000, end: 95_000, pageMark: '7' }
     await move(db, undefined, at('50'))
     assert.equal(await move(db, undefined, newer), true)
     assert.equal(await move(db, at('50'), at('100')), true)
@@ -101,10 +101,10 @@ describe('what a connector keeps', () => {
     const second = await store.replaceState(db, ref, '{"a":3}', first)
     assert.ok(second !== undefined)
     assert.equal(await store.replaceState(db, ref, '{"a":4}', first), undefined)
-    const places = await store.loadPlaces(db, ref)
-    assert.deepEqual([places.state, places.stateVersion], [{ a: 3 }, second])
+    const standings = await store.loadStandings(db, ref)
+    assert.deepEqual([standings.state, standings.stateVersion], [{ a: 3 }, second])
     await store.beginState(db, ref, '{}')
-    assert.deepEqual((await store.loadPlaces(db, ref)).state, { a: 3 })
+    assert.deepEqual((await store.loadStandings(db, ref)).state, { a: 3 })
   })
 
   it('is not kept for a connection that was removed', async (t) => {
@@ -112,33 +112,33 @@ describe('what a connector keeps', () => {
     await db.execute("update connections set status = 'removed'")
     assert.equal(await store.replaceState(db, ref, '{}', null), undefined)
     await store.keepPartitions(db, ref, { named: [{ stream: 'ledger', partition: 'A' }], dropped: [] })
-    assert.equal((await store.loadPlaces(db, ref)).lists.size, 0)
+    assert.equal((await store.loadStandings(db, ref)).lists.size, 0)
   })
 
   it('is forgotten with the connection', async (t) => {
     const db = await open(t)
     await store.replaceState(db, ref, '{}', null)
     await store.keepPartitions(db, ref, { named: [{ stream: 'ledger', partition: 'A' }], dropped: [] })
-    await store.keepCursors(db, ref, [{ ...ledger, cursor: '9' }])
+    await store.keepLastingMarks(db, ref, [{ ...ledger, lastingMark: '9' }])
     await move(db, undefined, at('50'))
     await store.forgetConnection(db, ref)
-    const places = await store.loadPlaces(db, ref)
-    assert.deepEqual([places.lists.size, places.stateVersion], [0, null])
+    const standings = await store.loadStandings(db, ref)
+    assert.deepEqual([standings.lists.size, standings.stateVersion], [0, null])
   })
 })
 
 describe('lists', () => {
-  it('are known with their cursors for as long as they are named', async (t) => {
+  it('are known with their lasting marks for as long as they are named', async (t) => {
     const db = await open(t)
     const [a, b] = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
     assert.ok(a && b)
     await store.keepPartitions(db, ref, { named: [a, b], dropped: [] })
-    await store.keepCursors(db, ref, [{ ...a, cursor: '9' }])
+    await store.keepLastingMarks(db, ref, [{ ...a, lastingMark: '9' }])
     await store.keepPartitions(db, ref, { named: [], dropped: [a] })
-    const { lists } = await store.loadPlaces(db, ref)
+    const { lists } = await store.loadStandings(db, ref)
     const [first, second] = [a, b].map(({ stream, partition }) => lists.get(idOf(stream, partition)))
-    assert.deepEqual([first?.isListed, first?.cursor], [false, '9'])
-    assert.deepEqual([second?.isListed, second?.cursor], [true, null])
+    assert.deepEqual([first?.isListed, first?.lastingMark], [false, '9'])
+    assert.deepEqual([second?.isListed, second?.lastingMark], [true, null])
   })
 })
 
@@ -195,9 +195,9 @@ describe('failures in a row', () => {
     const count = (restart: boolean): Promise<number> => store.countFailure(db, ref, { restart })
     assert.deepEqual([await count(false), await count(false), await count(false)], [1, 2, 3])
     assert.deepEqual([await count(true), await count(false)], [1, 2])
-    assert.equal((await store.loadPlaces(db, ref)).hasFailures, true)
+    assert.equal((await store.loadStandings(db, ref)).hasFailures, true)
     await store.clearFailures(db, ref)
-    assert.equal((await store.loadPlaces(db, ref)).hasFailures, false)
+    assert.equal((await store.loadStandings(db, ref)).hasFailures, false)
     assert.equal(await count(false), 1)
   })
 })

@@ -3,12 +3,12 @@ import type { ConnectorState } from '@assay/connectors'
 import type { Sql } from '../db/index.ts'
 import type { ListKey } from '../ledger/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
-import { placeOf, type CoveredSpan, type Places } from './places.ts'
+import { standingOf, type CoveredSpan, type Standings } from './standings.ts'
 import type { Bookmark } from './plan.ts'
 
 const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
 
-interface PlaceRow {
+interface StandingRow {
   kind: 'bookmark' | 'covered' | 'list' | 'pending' | 'state' | 'failures' | 'proof'
   stream: string
   partition: string
@@ -20,9 +20,9 @@ interface PlaceRow {
 }
 
 /** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
-export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> {
+export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Standings> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
-  const rows = await sql.rows<PlaceRow>(
+  const rows = await sql.rows<StandingRow>(
     `select 'bookmark' as kind, stream, partition, window_start, window_end, position as text,
        null::timestamptz as start_at, null::timestamptz as end_at
      from stream_bookmarks ${of}
@@ -42,38 +42,44 @@ export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> 
      order by window_start`,
     keysOf(ref),
   )
-  const places: Places = { lists: new Map(), state: {}, stateVersion: null, hasFailures: false, isProofDue: false }
-  for (const row of rows) addRow(places, row)
-  return places
+  const standings: Standings = {
+    lists: new Map(),
+    state: {},
+    stateVersion: null,
+    hasFailures: false,
+    isProofDue: false,
+  }
+  for (const row of rows) addRow(standings, row)
+  return standings
 }
 
-function addRow(places: Places, row: PlaceRow): void {
-  const place = (): ReturnType<typeof placeOf> => placeOf(places, row.stream, row.partition)
+function addRow(standings: Standings, row: StandingRow): void {
+  const standing = (): ReturnType<typeof standingOf> => standingOf(standings, row.stream, row.partition)
   const span = { start: Number(row.window_start), end: Number(row.window_end) }
   switch (row.kind) {
     case 'bookmark':
-      place().open.push({ ...span, position: row.text ?? '' })
+      standing().open.push({ ...span, pageMark: row.text ?? '' })
       return
     case 'covered':
-      place().covered.push(toCovered(span, row))
+      standing().covered.push(toCovered(span, row))
       return
     case 'list':
-      place().cursor = row.text
-      place().isListed = row.start_at !== null
-      place().goneSinceMs = row.end_at === null ? undefined : Date.parse(row.end_at)
+      standing().lastingMark = row.text
+      standing().isListed = row.start_at !== null
+      standing().goneSinceMs = row.end_at === null ? undefined : Date.parse(row.end_at)
       return
     case 'pending':
-      place().pendingSinceMs = Date.parse(row.start_at ?? '')
+      standing().pendingSinceMs = Date.parse(row.start_at ?? '')
       return
     case 'state':
-      places.state = JSON.parse(row.text ?? '{}') as ConnectorState
-      places.stateVersion = row.window_start
+      standings.state = JSON.parse(row.text ?? '{}') as ConnectorState
+      standings.stateVersion = row.window_start
       return
     case 'failures':
-      places.hasFailures = true
+      standings.hasFailures = true
       return
     case 'proof':
-      places.isProofDue = true
+      standings.isProofDue = true
   }
 }
 
@@ -99,7 +105,7 @@ export async function moveBookmark(
   from: Bookmark | undefined,
   to: Bookmark,
 ): Promise<boolean> {
-  const values = [...keysOf(ref), list.stream, list.partition, to.start, to.end, to.position]
+  const values = [...keysOf(ref), list.stream, list.partition, to.start, to.end, to.pageMark]
   if (from === undefined) {
     const inserted = await tx.execute(
       `insert into stream_bookmarks (user_key, connection_key, stream, partition, window_start, window_end, position)
@@ -112,7 +118,7 @@ export async function moveBookmark(
     `update stream_bookmarks set position = $7
      where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
        and window_start = $5::bigint and window_end = $6::bigint and position = $8`,
-    [...values, from.position],
+    [...values, from.pageMark],
   )
   return moved === 1
 }
@@ -123,7 +129,7 @@ export async function dropBookmark(sql: Sql, ref: ConnectionRef, list: ListKey, 
     `delete from stream_bookmarks
      where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
        and window_start = $5::bigint and window_end = $6::bigint and position = $7`,
-    [...keysOf(ref), list.stream, list.partition, from.start, from.end, from.position],
+    [...keysOf(ref), list.stream, list.partition, from.start, from.end, from.pageMark],
   )
   return dropped === 1
 }
@@ -204,7 +210,7 @@ export async function closeWindows(sql: Sql, ref: ConnectionRef, closings: reado
       closings.map(({ window }) => window.start),
       closings.map(({ window }) => window.end),
       closings.map(({ from }) => from?.end ?? null),
-      closings.map(({ from }) => from?.position ?? null),
+      closings.map(({ from }) => from?.pageMark ?? null),
       closings.map(({ window }) => toTime(window.startMs)),
       closings.map(({ window }) => toTime(window.endMs)),
     ],
@@ -213,21 +219,21 @@ export async function closeWindows(sql: Sql, ref: ConnectionRef, closings: reado
 }
 
 /** Lasting positions, in the transaction that keeps the pages they came with. */
-export async function keepCursors(
+export async function keepLastingMarks(
   tx: Sql,
   ref: ConnectionRef,
-  cursors: readonly (ListKey & { cursor: string })[],
+  marks: readonly (ListKey & { lastingMark: string })[],
 ): Promise<void> {
-  if (cursors.length === 0) return
+  if (marks.length === 0) return
   await tx.execute(
     `insert into partition_cursors (user_key, connection_key, stream, partition, cursor)
      select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::text[], $5::text[]) as g
      on conflict (user_key, connection_key, stream, partition) do update set cursor = excluded.cursor`,
     [
       ...keysOf(ref),
-      cursors.map(({ stream }) => stream),
-      cursors.map(({ partition }) => partition),
-      cursors.map(({ cursor }) => cursor),
+      marks.map(({ stream }) => stream),
+      marks.map(({ partition }) => partition),
+      marks.map(({ lastingMark }) => lastingMark),
     ],
   )
 }

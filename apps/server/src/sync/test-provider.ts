@@ -15,7 +15,7 @@ import type {
   PageRequest,
   Partition,
   RawRecord,
-  Session,
+  AccountReader,
   StoredRecord,
   Stream,
 } from '@assay/connectors'
@@ -87,7 +87,7 @@ export function createTestProvider({
     getDefinition: () => definition,
     loadConnector: async () => connector,
   }
-  const session: Session = {
+  const reader: AccountReader = {
     verify: async () => ({ fingerprint: crypto.randomUUID(), excess: [], missing: [], keyExpiresAtMs: null }),
     async fetchBalances(state) {
       provider.balancesRead += 1
@@ -112,7 +112,7 @@ export function createTestProvider({
       ...budget,
     },
     ...(atOnce && { atOnce }),
-    open: () => session,
+    open: () => reader,
     linkKeys,
     toTransactions: (records) => [toDeposit(records)],
   }
@@ -120,12 +120,15 @@ export function createTestProvider({
 }
 
 /** Newest first, by offset; the page after the last one is empty. */
-function toPage({ lists, pageSize }: TestProvider, { stream, partition, window, position }: PageRequest): Page {
-  const placeOf = ({ height, occurredAtMs }: TestRecord): number =>
+function toPage(
+  { lists, pageSize }: TestProvider,
+  { stream, partition, window, pageMark: position }: PageRequest,
+): Page {
+  const standingOf = ({ height, occurredAtMs }: TestRecord): number =>
     window.unit === 'block' ? (height ?? 0) : occurredAtMs
   const own = (lists.get(`${stream}/${partition}`) ?? [])
-    .filter((record) => placeOf(record) >= window.start && placeOf(record) < window.end)
-    .toSorted((a, b) => placeOf(b) - placeOf(a))
+    .filter((record) => standingOf(record) >= window.start && standingOf(record) < window.end)
+    .toSorted((a, b) => standingOf(b) - standingOf(a))
   const from = Number(position ?? 0)
   const records = own.slice(from, from + pageSize)
   const next = records.length === 0 ? null : String(from + records.length)
@@ -197,7 +200,7 @@ export async function openReader(): Promise<TestReader> {
       const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
-      await engine.sync.begin(db, ref, lane)
+      await engine.sync.beginReading(db, ref, lane)
       await engine.drain()
     },
     async listAmounts({ userKey }) {

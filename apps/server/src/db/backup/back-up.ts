@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { joinEmbedded, startEmbedded } from '../embedded/embedded.ts'
 import { syncDirectory } from '../embedded/postmaster.ts'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { packArchive, type Description } from './archive.ts'
 import { startBaseBackup, type BaseBackup } from './base-backup.ts'
@@ -58,7 +58,7 @@ export async function backUp(options: BackupOptions): Promise<{ fileBytes: numbe
     target.destroy()
     await rm(partial, { force: true })
     if (options.signal.aborted) throw new Error('The backup was interrupted; nothing is left of it.', { cause: error })
-    if (codeOf(error) === 'ENOSPC') {
+    if (errorCodeOf(error) === 'ENOSPC') {
       const advice = 'Give the backup a name on another disk, or make room.'
       throw new Error(`No space is left for ${options.file}. ${advice}`, { cause: error })
     }
@@ -75,7 +75,7 @@ async function openNew(partial: string): Promise<FileHandle> {
       ENOENT: `The directory of ${partial} does not exist. Make it, or choose another name.`,
       EACCES: `This user may not write ${partial}. Choose another directory.`,
     }
-    const reason = reasons[codeOf(error) ?? '']
+    const reason = reasons[errorCodeOf(error) ?? '']
     throw reason === undefined ? error : new Error(reason, { cause: error })
   }
 }

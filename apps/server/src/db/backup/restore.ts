@@ -11,7 +11,7 @@ import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
 import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirectory } from '../embedded/cluster.ts'
 import { claimDataDirectory } from '../embedded/owner.ts'
 import { startPostmaster, stopOrphan, stopPostmaster, syncDirectory, type Cluster } from '../embedded/postmaster.ts'
-import { codeOf, ignore } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { clusterFolder, keysName, openArchive, type Description, type OpenedArchive } from './archive.ts'
 import { collect, type TarEntry } from './tar.ts'
@@ -37,7 +37,7 @@ const chunkBytes = 262_144
 
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const handle = await open(options.file).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error
+    if (errorCodeOf(error) !== 'ENOENT') throw error
     throw new Error(`The file ${options.file} does not exist.`, { cause: error })
   })
   const totalBytes = (await handle.stat()).size
@@ -92,7 +92,7 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
   } catch (error) {
     await rm(draft.directory, { recursive: true, force: true })
     if (options.signal.aborted) throw new Error('The restore was interrupted; nothing was changed.', { cause: error })
-    if (codeOf(error) === 'ENOSPC') throw noRoom(archive.description, dataDirectory)
+    if (errorCodeOf(error) === 'ENOSPC') throw noRoom(archive.description, dataDirectory)
     throw error
   }
 }

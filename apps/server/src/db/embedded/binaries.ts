@@ -12,7 +12,7 @@ import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, symlink } fro
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { codeOf, ignore } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 
 /** The unprivileged user that PostgreSQL runs as when we are root, because it refuses to run as root. */
 export interface ServerIdentity {
@@ -96,8 +96,8 @@ async function canRun(binaries: Binaries, identity: ServerIdentity): Promise<boo
     const [code] = (await once(child, 'exit')) as [number | null]
     return code === 0
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return false
-    if (codeOf(error) === 'EPERM' || codeOf(error) === 'EINVAL') throw cannotSwitch(identity, error)
+    if (errorCodeOf(error) === 'EACCES') return false
+    if (errorCodeOf(error) === 'EPERM' || errorCodeOf(error) === 'EINVAL') throw cannotSwitch(identity, error)
     throw error
   }
 }

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
 import type { Cluster } from './postmaster.ts'
@@ -51,7 +51,7 @@ export async function findPassword(dataDirectory: string): Promise<string | unde
   try {
     return (await readFile(passwordFileOf(dataDirectory), 'utf8')).trim()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCodeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -101,7 +101,7 @@ export async function ensureSocketDirectory(directory: string, identity: ServerI
     await mkdir(directory, { mode: 0o700 })
     if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errorCodeOf(error) !== 'EEXIST') throw error
     // If another user had made the directory, that user could place a socket there and would receive proof of the
     // password.
     const found = await lstat(directory)

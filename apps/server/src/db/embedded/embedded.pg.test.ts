@@ -15,7 +15,7 @@ import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { findBinaries } from './binaries.ts'
-import { isRunning } from './processes.ts'
+import { isRunning } from './owner.ts'
 import { openDatabase } from '../index.ts'
 import type { Database } from '../sql.ts'
 

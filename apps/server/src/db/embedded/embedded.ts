@@ -15,7 +15,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { codeOf, ignore } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 import {
   describeCluster,
   ensureSocketDirectory,
@@ -96,7 +96,7 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
     const owner = await findOwner(directory)
     if (owner === undefined) return undefined
     const ready = await isReady(path.join(directory, 'postgres')).catch((error: unknown) => {
-      if (codeOf(error) !== 'EACCES') throw error
+      if (errorCodeOf(error) !== 'EACCES') throw error
       const advice = `Run this as the user who runs process ${owner.pid}, or as root.`
       throw new Error(`The database in ${directory} belongs to another user. ${advice}`, { cause: error })
     })

@@ -6,10 +6,11 @@
  * whenever PostgreSQL is restarted. Neither works across machines or containers: a data directory belongs to one of
  * them.
  */
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, writeFile, readlink } from 'node:fs/promises'
 import path from 'node:path'
-import { codeOf } from '../error-code.ts'
-import { findBirth } from './processes.ts'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { errorCodeOf } from '../error-code.ts'
 
 interface Owner {
   pid: number
@@ -25,7 +26,7 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
   const draft = `${file}.${process.pid}`
   const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
   await writeFile(draft, JSON.stringify(owner)).catch((error: unknown) => {
-    if (codeOf(error) !== 'EACCES') throw error
+    if (errorCodeOf(error) !== 'EACCES') throw error
     const advice = 'Start as the user it belongs to, or hand it over with chown -R.'
     throw new Error(`This process may not write to the data directory ${dataDirectory}. ${advice}`, { cause: error })
   })
@@ -64,7 +65,7 @@ async function linkIfAbsent(source: string, target: string): Promise<boolean> {
     await link(source, target)
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (errorCodeOf(error) === 'EEXIST') return false
     throw error
   }
 }
@@ -78,7 +79,7 @@ async function removeStale(file: string, stale: string): Promise<void> {
   try {
     await rename(file, aside)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
+    if (errorCodeOf(error) === 'ENOENT') return
     throw error
   }
   if ((await readFile(aside, 'utf8')) !== stale) await linkIfAbsent(aside, file)
@@ -89,7 +90,7 @@ async function findRecord(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCodeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -107,4 +108,43 @@ function parseOwner(text: string): Owner | undefined {
 
 async function isAlive({ pid, born }: Owner): Promise<boolean> {
   return pid > 0 && (await findBirth(pid)) === born
+}
+
+// Which processes are running. A process id alone says little: ids are reused, in a container soon. A killed process
+// keeps its id until its parent reaps it, which a container's first process may never do.
+
+/** When a process began, in words that differ for any two processes with one id. Undefined when it does not run. */
+async function findBirth(pid: number): Promise<string | undefined> {
+  if (process.platform !== 'linux') return askPs(pid, 'lstart=')
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may hold spaces: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state] = fields
+    if (state === 'Z' || state === 'X') return undefined
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
+    return `${boot.trim()} ${fields[19] ?? ''}`
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT' || errorCodeOf(error) === 'ESRCH') return undefined
+    throw error
+  }
+}
+
+export async function isRunning(pid: number): Promise<boolean> {
+  return (await findBirth(pid)) !== undefined
+}
+
+/**
+ * Whether this is the PostgreSQL of that cluster, by its working directory or, where that is unknown, by its arguments.
+ */
+export async function isPostmasterOf(pid: number, directory: string): Promise<boolean> {
+  if (process.platform !== 'linux') return (await askPs(pid, 'command='))?.includes(directory) ?? false
+  return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === directory
+}
+
+async function askPs(pid: number, column: string): Promise<string | undefined> {
+  // ps exits with 1 when the process does not exist.
+  const asked = promisify(execFile)('ps', ['-o', column, '-p', String(pid)])
+  const { stdout } = await asked.catch(() => ({ stdout: '' }))
+  return stdout.trim() === '' ? undefined : stdout.trim()
 }

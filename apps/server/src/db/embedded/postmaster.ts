@@ -11,10 +11,10 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { cannotSwitch, type Binaries, type ServerIdentity } from './binaries.ts'
-import { isPostmasterOf, isRunning } from './processes.ts'
+import { isPostmasterOf, isRunning } from './owner.ts'
 
 export interface Cluster {
   /** PostgreSQL's own data directory (PGDATA). */
@@ -202,7 +202,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch (error) {
     // It ended after we looked.
-    if (codeOf(error) !== 'ESRCH') throw error
+    if (errorCodeOf(error) !== 'ESRCH') throw error
   }
 }
 
@@ -217,7 +217,7 @@ async function readPidFile(directory: string): Promise<{ pid: number; status: st
     const pid = Number(lines[0])
     return Number.isInteger(pid) && pid > 0 ? { pid, status: lines[7]?.trim() ?? '' } : undefined
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCodeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }

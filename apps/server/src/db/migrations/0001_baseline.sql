@@ -275,11 +275,11 @@ create index sign_in_codes_end on sign_in_codes (expires_at);
 -- network. Each is hashed with a server key.
 create table sign_in_events (
   subject_hash bytea not null,
-  kind text not null check (kind in ('code', 'wrong_try')),
+  kind text not null check (kind in ('code', 'wrong_try', 'signed_in')),
   at timestamptz(3) not null
 );
 create index sign_in_events_subject on sign_in_events (subject_hash, kind, at);
-create index sign_in_events_at on sign_in_events (at);
+create index sign_in_events_at on sign_in_events (kind, at);
 
 -- The `state` of a sign-in at a provider: 256 bits, spent once, bound to the session that began it and to the provider.
 create table provider_states (
@@ -1195,7 +1195,7 @@ create table audit_heads (
 );
 
 -- -------------------------------------------------------------------------------------------------------------- views
--- A store reads another room's tables only through these, declared by the owner.
+-- What other rooms read of a table, declared by its owner. docs/storage.md names the tables that are read directly.
 
 -- connections: what is shown to applications. `hidden` ones are a session's, or are being destroyed.
 create view readable_connections as

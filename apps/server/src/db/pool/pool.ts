@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { isDatabaseAway } from '../away.ts'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 import { cancelGraceMs, sendCancel, type Cancellable } from './cancel.ts'
 import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
 import { createClock, type ClockOptions } from '../clock.ts'
@@ -181,5 +181,7 @@ function isUnfit(error: unknown): boolean {
  * A migration changed the columns of a statement that this connection had prepared. Only a new connection forgets it.
  */
 function isStalePlan(error: unknown): boolean {
-  return codeOf(error) === '0A000' && error instanceof pg.DatabaseError && error.routine === 'RevalidateCachedQuery'
+  return (
+    errorCodeOf(error) === '0A000' && error instanceof pg.DatabaseError && error.routine === 'RevalidateCachedQuery'
+  )
 }

@@ -10,7 +10,7 @@
  */
 import pg from 'pg'
 import { isDatabaseAway } from '../away.ts'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 
 export interface HostState {
   /** Host and port. */
@@ -95,7 +95,7 @@ export function examineHosts(urls: readonly string[]): Promise<HostState[]> {
       const state = { host: describe(client), takesWrites: true }
       return ask(client, examineMaxMs).then(
         () => state,
-        (error: unknown) => ({ ...state, takesWrites: codeOf(error) === readOnlyCode ? false : undefined }),
+        (error: unknown) => ({ ...state, takesWrites: errorCodeOf(error) === readOnlyCode ? false : undefined }),
       )
     }),
   )
@@ -122,7 +122,7 @@ async function findPrimary(urls: readonly string[], answerMaxMs: number): Promis
   if (mistake !== undefined) throw mistake
   const states = clients.map((client, index) => `${describe(client)}: ${messageOf(failures[index])}`)
   // An answer from a server says more than a network error: a standby that answers will become the primary.
-  const code = failures.map(codeOf).find((candidate) => /^\d/.test(candidate ?? '')) ?? unreachableCode
+  const code = failures.map(errorCodeOf).find((candidate) => /^\d/.test(candidate ?? '')) ?? unreachableCode
   throw toError(`No host of the database takes writes (${states.join('; ')}).`, code)
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDatabaseAway } from '../away.ts'
-import { codeOf } from '../error-code.ts'
+import { errorCodeOf } from '../error-code.ts'
 import type { DatabaseLog } from './pool.ts'
 import type { Database } from '../sql.ts'
 
@@ -51,5 +51,5 @@ export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () =>
 
 /** PostgreSQL itself says that it is starting, stopping, full (SQLSTATE classes 57P and 53) or a standby (25006). */
 function isRunningServer(error: unknown): boolean {
-  return /^(57P|53|25006)/.test(codeOf(error) ?? '')
+  return /^(57P|53|25006)/.test(errorCodeOf(error) ?? '')
 }

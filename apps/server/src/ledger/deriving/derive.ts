@@ -1,7 +1,7 @@
 /**
- * Deriving, batch by batch and newest first. A batch goes through five stages:
+ * Deriving, batch by batch and newest first. Records were grouped when they were kept (records/groups.ts). A batch of
+ * groups goes through four stages:
  *
- *   grouped      records that share a link key (records/groups.ts)
  *   drafted      by the connector's own rules (draft.ts)
  *   priced       with the prices of the day (draft.ts)
  *   identified   with ids that do not change when it is derived again (render-batch.ts)
@@ -50,9 +50,9 @@ type Derive = (
 export function createDerive(deps: DeriveDeps): Derive {
   const pricedToday = new Set<string>()
   return async (ref, source, mayContinue, sinceMs) => {
-    // The last weeks of a first history: the tables may have been empty a minute ago.
+    // While a history is being read, the tables may have been empty a minute ago.
     if (sinceMs !== undefined) await ensureStatistics(deps.db)
-    const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPlace, limit: groupsPerBatch, sinceMs })
+    const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPoint, limit: groupsPerBatch, sinceMs })
     const isIdle = first.groups.length === 0
     if (first.groups.length === groupsPerBatch) await ensureStatistics(deps.db)
     // A holding has a value on every day since it began, even on days without a transaction. Once a day is enough for a
@@ -90,7 +90,7 @@ interface Drafted {
  */
 function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, sinceMs }: Due) {
   let limit = groupsPerBatch
-  return async (from: raw.DuePlace, listed?: raw.DuePage): Promise<Drafted> => {
+  return async (from: raw.DuePoint, listed?: raw.DuePage): Promise<Drafted> => {
     for (let known = listed; ; known = undefined) {
       const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, sinceMs }))
       const keys = page.groups.map(({ key }) => key)
@@ -113,7 +113,7 @@ async function deriveDue(
   { first, mayContinue }: { first: raw.DuePage; mayContinue: () => boolean },
 ): Promise<boolean> {
   const draft = createDrafter(deps, due)
-  let drafted = await draft(raw.newestPlace, first)
+  let drafted = await draft(raw.newestPoint, first)
   for (;;) {
     const { page, batch, isLast } = drafted
     const next = isLast ? undefined : draft(page.last)

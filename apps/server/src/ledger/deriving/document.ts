@@ -1,10 +1,10 @@
 /**
- * A transaction's text. It holds the members after the head: `id`, `updated_at` and the ids of user, provider and
- * connection are written by the statement that serves it, because v1 and v2 name them differently and because deriving
- * again must give the same bytes.
+ * A transaction's document: its content as an object, rendered to text once. It holds the members after the head: `id`,
+ * `updated_at` and the ids of user, provider and connection are written by the statement that serves it, because v1 and
+ * v2 name them differently and because deriving again must give the same bytes.
  *
  * Facts that come later than the records (a price, the other side of a transfer) are put into the stored document by
- * the functions that put them into a new one: so the same facts always give the same text.
+ * the functions that put them into a new one: so the same facts always give the same document.
  */
 import {
   certainFrom,
@@ -12,7 +12,7 @@ import {
   valueTransaction,
   type Decimal,
   type LegValue,
-  type Movements,
+  type LegsToValue,
   type TransactionDraft,
 } from '@assay/core'
 
@@ -38,7 +38,7 @@ interface CurrencyValue {
 type FeeItem = { kind: string } & Omit<CurrencyValue, 'price_in_usd'>
 
 /** The members in the order in which they are written. */
-export interface TransactionDocument {
+export interface TransactionContent {
   type: TransactionDraft['type']
   status: string
   timestamp: string
@@ -57,8 +57,8 @@ export interface TransactionDocument {
   incomplete: string[]
 }
 
-/** The text without prices and without a counterpart. */
-export function toDocument(draft: TransactionDraft): TransactionDocument {
+/** Without prices and without a counterpart. */
+export function toContent(draft: TransactionDraft): TransactionContent {
   const { category, method, confidence } = draft
   return {
     type: draft.type,
@@ -93,22 +93,22 @@ export function toDocument(draft: TransactionDraft): TransactionDocument {
 const feeWithoutPrice = 'fees.total_in_usd:'
 
 /**
- * Writes prices and values into the document. `moved` is what the document moves, for a caller that has it. Returns the
+ * Writes prices and values into the content. `moved` is what the content moves, for a caller that has it. Returns the
  * assets that have the price of the day, or would have it if it were known.
  */
 export function setPrices(
-  document: TransactionDocument,
+  content: TransactionContent,
   priceOf: PriceOf,
-  moved: Movements = movementsOf(document),
+  moved: LegsToValue = legsToValueOf(content),
 ): string[] {
   const valuation = valueTransaction(moved, priceOf)
-  setValues(document.inputs, valuation.inputs)
-  setValues(document.outputs, valuation.outputs)
-  const { fees } = document
+  setValues(content.inputs, valuation.inputs)
+  setValues(content.outputs, valuation.outputs)
+  const { fees } = content
   fees.total_in_usd = valuation.feeTotal ?? null
   for (const [index, item] of fees.items.entries()) item.value_in_usd = valuation.fees[index]?.value ?? null
-  const incomplete = document.incomplete.filter((name) => !name.startsWith(feeWithoutPrice))
-  document.incomplete = [...incomplete, ...valuation.unpricedFees.map((assetId) => feeWithoutPrice + assetId)]
+  const incomplete = content.incomplete.filter((name) => !name.startsWith(feeWithoutPrice))
+  content.incomplete = [...incomplete, ...valuation.unpricedFees.map((assetId) => feeWithoutPrice + assetId)]
   return valuation.dailyAssets
 }
 
@@ -119,7 +119,7 @@ function setValues(legs: readonly CurrencyValue[], values: readonly LegValue[]):
   }
 }
 
-function movementsOf({ type, inputs, outputs, fees }: TransactionDocument): Movements {
+function legsToValueOf({ type, inputs, outputs, fees }: TransactionContent): LegsToValue {
   return { type, inputs: inputs.map(toAmount), outputs: outputs.map(toAmount), fees: fees.items.map(toAmount) }
 }
 
@@ -135,30 +135,30 @@ function toAmount({ asset_id, amount }: Pick<CurrencyValue, 'asset_id' | 'amount
  * arrived either way. A counterpart that is not certain enough is a suggestion, and the category stays too.
  */
 export function withCounterpart(
-  document: TransactionDocument,
+  content: TransactionContent,
   alone: Categorization,
   counterpart: Counterpart | undefined,
-): TransactionDocument {
-  if (counterpart === undefined) return { ...document, categorization: alone, counterpart: null }
+): TransactionContent {
+  if (counterpart === undefined) return { ...content, categorization: alone, counterpart: null }
   const { transactionId, confidence } = counterpart
   return {
-    ...document,
+    ...content,
     categorization: confidence < certainFrom ? alone : { category: 'transfer', method: 'match', confidence },
     counterpart: { transaction_id: toTransactionId(transactionId), confidence },
   }
 }
 
 /** Begins after the head's last member: `"type":…}`. */
-export function renderDocument(document: TransactionDocument): string {
-  return JSON.stringify(document).slice(1)
+export function renderDocument(content: TransactionContent): string {
+  return JSON.stringify(content).slice(1)
 }
 
-export function parseDocument(text: string): TransactionDocument {
-  // Safe for our own text, and only for members that a double or a string holds without loss.
-  return JSON.parse(`{${text}`) as TransactionDocument
+export function parseDocument(document: string): TransactionContent {
+  // Safe for our own documents, and only for members that a double or a string holds without loss.
+  return JSON.parse(`{${document}`) as TransactionContent
 }
 
-export function assetIdsOf({ inputs, outputs, fees }: TransactionDocument): Set<string> {
+export function assetIdsOf({ inputs, outputs, fees }: TransactionContent): Set<string> {
   const ids = new Set<string>()
   for (const { asset_id } of inputs) ids.add(asset_id)
   for (const { asset_id } of outputs) ids.add(asset_id)

@@ -16,14 +16,14 @@ import type { Database, Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import type { DailyPrices, Prices } from '../../prices/index.ts'
 import * as raw from '../records/raw-store.ts'
-import { setPrices, toDocument, type TransactionDocument } from './document.ts'
+import { setPrices, toContent, type TransactionContent } from './document.ts'
 
 export interface PricedTransaction {
   groupKey: string
   draft: TransactionDraft
   /** It has prices, but not a counterpart yet. */
-  document: TransactionDocument
-  /** Assets whose final price may still come, and whether the document has a provisional one until then. */
+  content: TransactionContent
+  /** Assets whose final price may still come, and whether the content has a provisional one until then. */
   awaited: { assetId: string; priced: boolean }[]
 }
 
@@ -40,7 +40,7 @@ export interface PricedBatch {
 /** What deriving needs to know about a provider and the account. */
 export interface Source {
   connector: Connector
-  /** Records that lie further apart than this are never one story. */
+  /** A gap longer than this between two neighbouring records begins another story. */
   storySpanMs: number
   state: ConnectorState
 }
@@ -81,14 +81,14 @@ export async function draftAndPrice(
   records: readonly raw.GroupedRecord[],
 ): Promise<PricedBatch> {
   const keys = groups.map(({ key }) => key)
-  const { documents, poison } = toDocuments(source, keys, records, deps.isWallet(source.connector.providerId))
+  const { drafted, poison } = toDrafted(source, keys, records, deps.isWallet(source.connector.providerId))
   const assets = new Map<string, Leg>()
   const wanted = new Map<string, { assetId: string; atMs: number }>()
   let fromMs = Infinity
-  for (const { draft, document } of documents) {
+  for (const { draft, content } of drafted) {
     const { occurredAtMs: atMs } = draft
     fromMs = Math.min(fromMs, atMs)
-    const day = document.timestamp.slice(0, 10)
+    const day = content.timestamp.slice(0, 10)
     for (const legs of [draft.inputs, draft.outputs, draft.fees]) {
       for (const leg of legs) {
         // Most transactions share their day and asset with others.
@@ -102,32 +102,32 @@ export async function draftAndPrice(
   await deps.ensurePrices(new Set(assets.keys()), fromMs)
   const prices = await deps.prices.loadDaily([...wanted.values()])
   const assetKeys = await deps.assets.ensureKeys(deps.db, [...assets.values()])
-  const priced = documents.map((one) => toPriced(one, prices))
+  const priced = drafted.map((one) => toPriced(one, prices))
   return { groups, records: records.length, poison, priced, assetKeys }
 }
 
 type DraftedTransaction = Omit<PricedTransaction, 'awaited'>
 
 function toPriced(
-  { groupKey, draft, document }: DraftedTransaction,
+  { groupKey, draft, content }: DraftedTransaction,
   { priceAt, isPricePending }: DailyPrices,
 ): PricedTransaction {
   const { occurredAtMs } = draft
-  const dailyAssets = setPrices(document, (assetId) => priceAt(assetId, occurredAtMs), draft)
+  const dailyAssets = setPrices(content, (assetId) => priceAt(assetId, occurredAtMs), draft)
   const awaited = dailyAssets
     .filter((assetId) => isPricePending(assetId, occurredAtMs))
     .map((assetId) => ({ assetId, priced: priceAt(assetId, occurredAtMs) !== undefined }))
-  return { groupKey, draft, document, awaited }
+  return { groupKey, draft, content, awaited }
 }
 
 /** A bulkhead: an error of one group becomes a stored fault of that group. Keeps the order of the groups. */
-function toDocuments(
+function toDrafted(
   source: Source,
   groups: readonly string[],
   records: readonly raw.GroupedRecord[],
   mayBeSpam: boolean,
-): { documents: DraftedTransaction[]; poison: Map<string, string> } {
-  const documents: DraftedTransaction[] = []
+): { drafted: DraftedTransaction[]; poison: Map<string, string> } {
+  const drafted: DraftedTransaction[] = []
   const poison = new Map<string, string>()
   const claimed = new Set<string>()
   const facts = toFacts(source)
@@ -138,17 +138,17 @@ function toDocuments(
     try {
       const safe = withSafeText(toDrafts(source, facts, group))
       const drafts = mayBeSpam ? safe.map(markSpam) : safe
-      const drafted = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
+      const ofGroup = drafts.map((draft) => ({ groupKey, draft, content: toContent(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
       // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
-      if (keys.size < drafted.length || !keys.isDisjointFrom(claimed)) throw new Error(duplicateKey)
+      if (keys.size < ofGroup.length || !keys.isDisjointFrom(claimed)) throw new Error(duplicateKey)
       for (const key of keys) claimed.add(key)
-      documents.push(...drafted)
+      drafted.push(...ofGroup)
     } catch (error) {
       poison.set(groupKey, toSafeText(error instanceof Error ? error.message : String(error)))
     }
   }
-  return { documents, poison }
+  return { drafted, poison }
 }
 
 function toFacts({ connector, state }: Source): AccountFacts {

@@ -20,7 +20,7 @@ export interface RenderedTransaction extends store.RenderedRow {
   /** Whether it says anything that the stored one does not. */
   isChanged: boolean
   postings: Posting[]
-  leg: transfers.KeptLeg | undefined
+  transferLeg: transfers.KeptTransferLeg | undefined
   awaited: AwaitedPrice[]
 }
 
@@ -69,7 +69,7 @@ function inPageOrder(a: RenderedTransaction, b: RenderedTransaction): number {
 
 interface IdentifiedTransaction extends PricedTransaction {
   id: string
-  leg: ReturnType<typeof findTransferLeg>
+  transferLeg: ReturnType<typeof findTransferLeg>
   former: store.StoredTransaction | undefined
   /** The next revision, of a key whose id is retired here. */
   revision: number | undefined
@@ -104,25 +104,34 @@ async function identify(
   )
   for (const one of elsewhere) formers.set(one.id, one)
   const foreign = elsewhere.map(({ groupKey }) => groupKey).filter((groupKey) => !regrouped.has(groupKey))
-  const standing = new Set(foreign.length === 0 ? [] : await raw.listStandingGroups(sql, ref, foreign))
-  const foreignIds = new Set(elsewhere.filter(({ groupKey }) => standing.has(groupKey)).map(({ id }) => id))
+  const derived = new Set(foreign.length === 0 ? [] : await raw.listDerivedGroups(sql, ref, foreign))
+  const foreignIds = new Set(elsewhere.filter(({ groupKey }) => derived.has(groupKey)).map(({ id }) => id))
 
   const found: Identified = { identified: [], stolen: new Set() }
   for (const [index, one] of priced.entries()) {
-    const { groupKey, draft, document, awaited } = one
+    const { groupKey, draft, content, awaited } = one
     const id = ids[index] ?? ''
     if (foreignIds.has(id)) {
       found.stolen.add(groupKey)
       continue
     }
     const former = formers.get(id)
-    const leg = findTransferLeg(draft)
-    if (former !== undefined && former.occurredAt !== document.timestamp && isConfirmed(former)) {
+    const transferLeg = findTransferLeg(draft)
+    if (former !== undefined && former.occurredAt !== content.timestamp && isConfirmed(former)) {
       const revision = (revisions.get(draft.naturalKey) ?? 0) + 1
       const next = idOf(draft.naturalKey, revision)
-      found.identified.push({ groupKey, draft, document, awaited, leg, id: next, former: undefined, revision })
+      found.identified.push({
+        groupKey,
+        draft,
+        content,
+        awaited,
+        transferLeg,
+        id: next,
+        former: undefined,
+        revision,
+      })
     } else {
-      found.identified.push({ groupKey, draft, document, awaited, leg, id, former, revision: undefined })
+      found.identified.push({ groupKey, draft, content, awaited, transferLeg, id, former, revision: undefined })
     }
   }
   return found
@@ -137,18 +146,20 @@ async function listCounterparts(
   ref: ConnectionRef,
   identified: readonly IdentifiedTransaction[],
 ): Promise<Map<string, Counterpart>> {
-  const ids = identified.filter(({ leg, former }) => leg !== undefined && former !== undefined).map(({ id }) => id)
+  const ids = identified
+    .filter(({ transferLeg, former }) => transferLeg !== undefined && former !== undefined)
+    .map(({ id }) => id)
   return ids.length === 0 ? new Map() : transfers.listCounterparts(sql, ref, ids)
 }
 
 function render(
-  { id, groupKey, draft, document: alone, leg, awaited, former }: IdentifiedTransaction,
+  { id, groupKey, draft, content: alone, transferLeg, awaited, former }: IdentifiedTransaction,
   counterpart: Counterpart | undefined,
   assetKeys: ReadonlyMap<string, number>,
 ): RenderedTransaction {
-  const document = counterpart === undefined ? alone : withCounterpart(alone, alone.categorization, counterpart)
-  const text = renderDocument(document)
-  const occurredAt = document.timestamp
+  const content = counterpart === undefined ? alone : withCounterpart(alone, alone.categorization, counterpart)
+  const document = renderDocument(content)
+  const occurredAt = content.timestamp
   const postings = toPostings(draft, { id, occurredAt, assetKeys })
   const stakedLegs = postings.reduce(
     (bits, { isStaked, ordinal }) => (isStaked ? bits ^ (1 << (ordinal % 31)) : bits),
@@ -159,18 +170,23 @@ function render(
     groupKey,
     occurredAt,
     type: draft.type,
-    category: document.categorization.category,
+    category: content.categorization.category,
     isPending: draft.status === 'pending',
     stakedLegs,
-    document: text,
+    document,
     former,
     isChanged:
       former === undefined ||
-      former.document !== text ||
+      former.document !== document ||
       former.groupKey !== groupKey ||
       former.stakedLegs !== stakedLegs,
     postings,
-    leg: leg && { ...leg, id, assetKey: getKey(assetKeys, leg.assetId), alone: alone.categorization },
+    transferLeg: transferLeg && {
+      ...transferLeg,
+      id,
+      assetKey: getKey(assetKeys, transferLeg.assetId),
+      alone: alone.categorization,
+    },
     awaited: awaited.map(({ assetId, priced }) => ({
       id,
       assetKey: getKey(assetKeys, assetId),

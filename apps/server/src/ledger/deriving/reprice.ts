@@ -10,7 +10,7 @@ import type { AssetDay } from './awaited-store.ts'
 import { takeChangeNumbers } from '../changes-store.ts'
 import { announceChanges, countChanged, type ChangeDeps } from '../changes.ts'
 import { holdUser } from '../locks-store.ts'
-import { assetIdsOf, parseDocument, renderDocument, setPrices, type TransactionDocument } from './document.ts'
+import { assetIdsOf, parseDocument, renderDocument, setPrices, type TransactionContent } from './document.ts'
 import { listDocuments, updateDocuments } from '../store.ts'
 
 export interface RepriceDeps extends Pick<ChangeDeps, 'addChanges'> {
@@ -103,20 +103,20 @@ async function repriceUser(
   const { db, prices } = deps
   // Prices are loaded before any other transaction has to wait for the user.
   const read = await listDocuments(db, { userKey }, ids)
-  const documents = read.map((row) => ({ ...row, parsed: parseDocument(row.document) }))
+  const stored = read.map((row) => ({ ...row, content: parseDocument(row.document) }))
   const { priceAt } = await prices.loadDaily(
-    documents.flatMap(({ parsed }) => [...assetIdsOf(parsed)].map((assetId) => ({ assetId, atMs: timeOf(parsed) }))),
+    stored.flatMap(({ content }) => [...assetIdsOf(content)].map((assetId) => ({ assetId, atMs: timeOf(content) }))),
   )
-  const priced = documents.map(({ parsed, document: text, ...row }) => {
-    setPrices(parsed, (assetId) => priceAt(assetId, timeOf(parsed)))
-    return { ...row, text, category: parsed.categorization.category, document: renderDocument(parsed) }
+  const priced = stored.map(({ content, document: before, ...row }) => {
+    setPrices(content, (assetId) => priceAt(assetId, timeOf(content)))
+    return { ...row, before, category: content.categorization.category, document: renderDocument(content) }
   })
   await db.transaction(async (tx) => {
     await holdUser(tx, { userKey })
     const present = new Map((await listDocuments(tx, { userKey }, ids)).map(({ id, document }) => [id, document]))
     // A document that was derived or matched meanwhile has changed, and comes with the next batch.
-    const same = priced.filter(({ id, text }) => present.get(id) === text)
-    const changed = same.filter(({ text, document }) => text !== document)
+    const same = priced.filter(({ id, before }) => present.get(id) === before)
+    const changed = same.filter(({ before, document }) => before !== document)
     const [first] = changed
     if (first !== undefined) {
       const numbers = await takeChangeNumbers(tx, userKey, changed.length)
@@ -129,6 +129,6 @@ async function repriceUser(
   })
 }
 
-function timeOf(document: TransactionDocument): number {
-  return Date.parse(document.timestamp)
+function timeOf(content: TransactionContent): number {
+  return Date.parse(content.timestamp)
 }

@@ -8,7 +8,7 @@ import type { RenderedBatch, RenderedTransaction } from './render-batch.ts'
 import * as postings from './postings-store.ts'
 import * as raw from '../records/raw-store.ts'
 import * as store from '../store.ts'
-import { dropLegs, keepLegs } from '../transfers/transfers.ts'
+import { dropTransferLegs, keepTransferLegs } from '../transfers/transfers.ts'
 
 export interface WriteOptions {
   /**
@@ -65,13 +65,13 @@ async function writeDependents(
     ref,
     fresh.flatMap((one) => one.postings),
   )
-  const legless = again.filter(({ leg }) => leg === undefined).map(({ id }) => id)
-  await dropLegs(deps, tx, ref, [...gone, ...legless])
+  const withoutTransferLeg = again.filter(({ transferLeg }) => transferLeg === undefined).map(({ id }) => id)
+  await dropTransferLegs(deps, tx, ref, [...gone, ...withoutTransferLeg])
   const written = [...fresh, ...again]
-  await keepLegs(
+  await keepTransferLegs(
     tx,
     ref,
-    written.flatMap(({ leg }) => leg ?? []),
+    written.flatMap(({ transferLeg }) => transferLeg ?? []),
     new Set(again.map(({ id }) => id)),
   )
   await awaited.replaceAwaited(

@@ -1,4 +1,7 @@
-/** All SQL over raw records as the provider wrote them, over their groups that are due, and over groups that failed. */
+/**
+ * Keeps and lists raw records as the provider wrote them, their groups that are due, and groups that failed. What is
+ * read again is compared in reread-store.ts; group-store.ts moves records between groups.
+ */
 import type { RawRecord, StoredRecord } from '@assay/connectors'
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../../db/index.ts'
@@ -52,6 +55,9 @@ function valuesOf(
   ]
 }
 
+/** A record of more than this many bytes counts as several: the limit of a user's records is one of storage. */
+const countedBytes = 16_384
+
 /**
  * Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due.
  */
@@ -62,7 +68,7 @@ const keepRecords = (change: string): string => `with kept as (
       g.body, g.pending, g.unreadable
     from ${given}
     on conflict (user_key, connection_key, stream, partition, source_key) do update set ${change}
-    returning source_key, group_key, occurred_at, xmax = 0 as added
+    returning source_key, group_key, occurred_at, xmax = 0 as added, octet_length(r.body) / ${countedBytes} as further
   ), due as (
     insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
     select $1::bigint, $2::integer, group_key, max(occurred_at), $6::bigint from kept group by group_key
@@ -81,7 +87,8 @@ const allColumns = `group_key = case when excluded.unreadable is null then exclu
 /**
  * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to
  * another group (it could not be read before, or the provider corrected its reference) also makes the group due that it
- * leaves. A record that was missing or retired is there again. Returns how many records are new.
+ * leaves. A record that was missing or retired is there again. Returns how many records are new; a large one counts as
+ * several, also when it replaces another.
  *
  * Known records are found by the conflict and never by a query of their own: a query that was planned while the table
  * was small, or was never analysed, read all records of the connection for every page.
@@ -95,23 +102,23 @@ export async function upsertRaw(
   if (linked.length === 0) return 0
   // A provider may repeat a row within one page; one statement must not touch a row twice.
   const unique = [...new Map(linked.map((one) => [one.record.key, one])).values()]
-  // A changed record is written as it was, so that the group it is in is returned. A new row has not been locked: xmax.
+  // A changed record is written as it was, so that the group it is in is returned. `xmax = 0` marks a new row.
   const { added, changed } = await sql.row<{ added: number; changed: string[] }>(
     `${keepRecords(`fetched_at = r.fetched_at where ${isChanged}`)}
-     select count(*) filter (where added)::integer as added,
+     select coalesce(sum(1 + further) filter (where added), 0)::integer as added,
        coalesce(array_agg(source_key) filter (where not added), '{}') as changed
      from kept`,
     valuesOf(sql, ref, list, unique),
   )
-  if (changed.length > 0) {
-    const keys = new Set(changed)
-    const again = unique.filter(({ record }) => keys.has(record.key))
-    await sql.rows(
-      `${keepRecords(`${allColumns}, missing_since = null, retired_at = null`)} select`,
-      valuesOf(sql, ref, list, again),
-    )
-  }
-  return added
+  if (changed.length === 0) return added
+  const keys = new Set(changed)
+  const again = unique.filter(({ record }) => keys.has(record.key))
+  const { further } = await sql.row<{ further: number }>(
+    `${keepRecords(`${allColumns}, missing_since = null, retired_at = null`)}
+     select coalesce(sum(further), 0)::integer as further from kept`,
+    valuesOf(sql, ref, list, again),
+  )
+  return added + further
 }
 
 export interface DueGroup {
@@ -122,18 +129,18 @@ export interface DueGroup {
 export interface DuePage {
   groups: DueGroup[]
   /** Where the next page begins. */
-  last: DuePlace
+  last: DuePoint
 }
 
-export interface DuePlace {
+export interface DuePoint {
   occurredAt: string
   groupKey: string
 }
 
-export const newestPlace: DuePlace = { occurredAt: 'infinity', groupKey: '' }
+export const newestPoint: DuePoint = { occurredAt: 'infinity', groupKey: '' }
 
 /**
- * Newest first, from a place on: rows of the batches before it were deleted, but stay in the index until a vacuum, and
+ * Newest first, from a point on: rows of the batches before it were deleted, but stay in the index until a vacuum, and
  * each batch would step over all of them. With `sinceMs` only groups that have no older record. The OFFSET keeps their
  * times out of the look-up: PostgreSQL searched the records of each group among all older ones of the connection, which
  * took a minute for 100,000 of them.
@@ -141,7 +148,7 @@ export const newestPlace: DuePlace = { occurredAt: 'infinity', groupKey: '' }
 export async function listDueGroups(
   sql: Sql,
   ref: ConnectionRef,
-  { from, limit, sinceMs }: { from: DuePlace; limit: number; sinceMs: number | undefined },
+  { from, limit, sinceMs }: { from: DuePoint; limit: number; sinceMs: number | undefined },
 ): Promise<DuePage> {
   const whole = `and d.occurred_at >= $6::timestamptz and not exists (
     select from (select r.occurred_at from raw_records r
@@ -268,7 +275,7 @@ export async function listRaw(
 }
 
 /** The groups among these that have records and are not due: their transactions are up to date. */
-export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
+export async function listDerivedGroups(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
   const rows = await sql.rows<{ group_key: string }>(
     `select g.group_key from unnest($3::text[]) as g (group_key)
      where exists (select from raw_records r

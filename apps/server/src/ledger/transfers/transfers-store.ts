@@ -11,7 +11,7 @@ import type { Categorization, Counterpart } from '../deriving/document.ts'
 
 type User = Pick<Owner, 'userKey'>
 
-export interface KeptLeg extends Omit<TransferLeg, 'connectionId' | 'assetId'> {
+export interface KeptTransferLeg extends Omit<TransferLeg, 'connectionId' | 'assetId'> {
   assetKey: number
   /** How its transaction is categorized without a counterpart. */
   alone: Categorization
@@ -52,7 +52,7 @@ const membersOf = (alias: string): string => members.map((name) => `${alias}.${n
 const given = `unnest($3::uuid[], $4::text[], $5::integer[], $6::numeric[], $7::numeric[], $8::text[], $9::text[],
   $10::timestamptz[], $11::text[], $12::text[], $13::double precision[]) as g (transaction_id, ${members.join(', ')})`
 
-function valuesOf(ref: ConnectionRef, legs: readonly KeptLeg[]): unknown[] {
+function valuesOf(ref: ConnectionRef, legs: readonly KeptTransferLeg[]): unknown[] {
   return [
     ref.userKey,
     ref.connectionKey,
@@ -71,7 +71,11 @@ function valuesOf(ref: ConnectionRef, legs: readonly KeptLeg[]): unknown[] {
 }
 
 /** Those that are stored and say something else. */
-export async function listChangedLegIds(sql: Sql, ref: ConnectionRef, legs: readonly KeptLeg[]): Promise<string[]> {
+export async function listChangedTransferLegIds(
+  sql: Sql,
+  ref: ConnectionRef,
+  legs: readonly KeptTransferLeg[],
+): Promise<string[]> {
   const rows = await sql.rows<{ id: string }>(
     `select l.transaction_id as id
      from ${given} join transfer_legs l on l.user_key = $1::bigint and l.transaction_id = g.transaction_id
@@ -85,7 +89,7 @@ export async function listChangedLegIds(sql: Sql, ref: ConnectionRef, legs: read
  * One that is new or changed is due. While no other connection has a leg, there is nothing to match with, and the
  * second connection does the matching. The exception is a connection of a session, which the first one cannot see.
  */
-export async function upsertLegs(tx: Sql, ref: ConnectionRef, legs: readonly KeptLeg[]): Promise<void> {
+export async function upsertTransferLegs(tx: Sql, ref: ConnectionRef, legs: readonly KeptTransferLeg[]): Promise<void> {
   await tx.execute(
     `insert into transfer_legs as l (user_key, connection_key, transaction_id, ${members.join(', ')}, due)
      select $1::bigint, $2::integer, g.*, d.due from ${given}, (select
@@ -99,7 +103,7 @@ export async function upsertLegs(tx: Sql, ref: ConnectionRef, legs: readonly Kep
 }
 
 /** Those of the ids that are legs. */
-export async function listLegIds(sql: Sql, user: User, ids: readonly string[]): Promise<string[]> {
+export async function listTransferLegIds(sql: Sql, user: User, ids: readonly string[]): Promise<string[]> {
   const rows = await sql.rows<{ id: string }>(
     'select transaction_id as id from transfer_legs where user_key = $1::bigint and transaction_id = any($2::uuid[])',
     [user.userKey, [...ids]],
@@ -107,7 +111,7 @@ export async function listLegIds(sql: Sql, user: User, ids: readonly string[]): 
   return rows.map(({ id }) => id)
 }
 
-export async function listLegIdsOf(sql: Sql, ref: ConnectionRef, limit: number): Promise<string[]> {
+export async function listTransferLegIdsOf(sql: Sql, ref: ConnectionRef, limit: number): Promise<string[]> {
   const rows = await sql.rows<{ id: string }>(
     `select transaction_id as id from transfer_legs
      where user_key = $1::bigint and connection_key = $2::integer limit $3::bigint`,
@@ -120,7 +124,7 @@ export async function listLegIdsOf(sql: Sql, ref: ConnectionRef, limit: number):
  * Whether another connection of the user has any. Two index look-ups, because `<>` would walk over all legs of this
  * connection.
  */
-export async function hasOtherLegs(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+export async function hasOtherTransferLegs(sql: Sql, ref: ConnectionRef): Promise<boolean> {
   const other = (sign: '<' | '>'): string =>
     `exists (select from transfer_legs where user_key = $1::bigint and connection_key ${sign} $2::integer)`
   const row = await sql.row<{ others: boolean }>(`select ${other('<')} or ${other('>')} as others`, [
@@ -139,7 +143,7 @@ export async function markNear(tx: Sql, user: User, ids: readonly string[]): Pro
   )
 }
 
-export async function deleteLegs(tx: Sql, user: User, ids: readonly string[]): Promise<void> {
+export async function deleteTransferLegs(tx: Sql, user: User, ids: readonly string[]): Promise<void> {
   await tx.execute('delete from transfer_legs where user_key = $1::bigint and transaction_id = any($2::uuid[])', [
     user.userKey,
     [...ids],

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import { toStoredId, toTransactionId, type TransactionDocument } from '../deriving/document.ts'
+import { toStoredId, toTransactionId, type TransactionContent } from '../deriving/document.ts'
 import { addConnection, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
-import { dropLegs, keepLegs, matchOwnTransfers } from './transfers.ts'
+import { dropTransferLegs, keepTransferLegs, matchOwnTransfers } from './transfers.ts'
 
 const hash = 'ab'.repeat(32)
 const alone = { category: 'withdrawal', method: 'venue', confidence: 1 } as const
@@ -43,7 +43,7 @@ describe('own transfers', async () => {
        order by connection_key, occurred_at, id`,
       [userKey],
     )
-  const parse = ({ document }: Stored): TransactionDocument => JSON.parse(`{${document}`) as TransactionDocument
+  const parse = ({ document }: Stored): TransactionContent => JSON.parse(`{${document}`) as TransactionContent
   /** Ordered by connection and time: the index of the counterpart in the same list, and the confidence. */
   async function listMatched(ref: ConnectionRef): Promise<(string | null)[]> {
     const stored = await listStored(ref)
@@ -270,8 +270,14 @@ describe('own transfers', async () => {
         const connectionKey = Number(present.get(id)?.connectionId ?? of.connectionKey)
         const leg = { id, ...facts }
         await db.transaction(async (tx) => {
-          if (gone) await dropLegs(deps, tx, a, [id])
-          else await keepLegs(tx, { ...a, connectionKey }, [{ ...leg, assetKey: 1, alone }], new Set(present.keys()))
+          if (gone) await dropTransferLegs(deps, tx, a, [id])
+          else
+            await keepTransferLegs(
+              tx,
+              { ...a, connectionKey },
+              [{ ...leg, assetKey: 1, alone }],
+              new Set(present.keys()),
+            )
         })
         if (gone) present.delete(id)
         else present.set(id, { ...leg, assetId: '1', connectionId: String(connectionKey) })
@@ -287,7 +293,7 @@ describe('own transfers', async () => {
         found.map(({ text }) => text),
         wanted.toSorted(),
       )
-      await db.transaction((tx) => dropLegs(deps, tx, a, [...present.keys()]))
+      await db.transaction((tx) => dropTransferLegs(deps, tx, a, [...present.keys()]))
     })
     await fc.assert(property, { numRuns: 25 })
   })

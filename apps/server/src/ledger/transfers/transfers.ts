@@ -102,8 +102,10 @@ async function writeCounterparts(deps: Deps, tx: Sql, owner: Owner, ids: readonl
     const own = alone.get(id)
     if (own === undefined) return []
     const written = withCounterpart(parseDocument(document), own, counterparts.get(id))
-    const text = renderDocument(written)
-    return text === document ? [] : [{ id, connectionKey, category: written.categorization.category, document: text }]
+    const rendered = renderDocument(written)
+    return rendered === document
+      ? []
+      : [{ id, connectionKey, category: written.categorization.category, document: rendered }]
   })
   if (changed.length === 0) return
   const numbers = await takeChangeNumbers(tx, owner.userKey, changed.length)
@@ -115,25 +117,25 @@ async function writeCounterparts(deps: Deps, tx: Sql, owner: Owner, ids: readonl
  * Makes these the connection's legs of these transactions; legs near the place that a changed one had are judged again.
  * `known`: transactions that were there before.
  */
-export async function keepLegs(
+export async function keepTransferLegs(
   tx: Sql,
   ref: ConnectionRef,
-  legs: readonly store.KeptLeg[],
+  legs: readonly store.KeptTransferLeg[],
   known: ReadonlySet<string>,
 ): Promise<void> {
   if (legs.length === 0) return
   const former = legs.filter(({ id }) => known.has(id))
-  const changed = former.length === 0 ? [] : await store.listChangedLegIds(tx, ref, former)
+  const changed = former.length === 0 ? [] : await store.listChangedTransferLegIds(tx, ref, former)
   if (changed.length > 0) await store.markNear(tx, ref, changed)
-  await store.upsertLegs(tx, ref, legs)
+  await store.upsertTransferLegs(tx, ref, legs)
 }
 
 /**
  * These transactions are gone, or are no longer transfers. Their counterparts lose the reference at once, because an id
  * that is not found must never be served. The next judging looks for better counterparts.
  */
-export async function dropLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
-  const legs = ids.length === 0 ? [] : await store.listLegIds(tx, owner, ids)
+export async function dropTransferLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
+  const legs = ids.length === 0 ? [] : await store.listTransferLegIds(tx, owner, ids)
   if (legs.length === 0) return
   await store.markNear(tx, owner, legs)
   const sides = await store.deleteMatches(tx, owner, legs)
@@ -144,16 +146,21 @@ export async function dropLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly 
     owner,
     sides.filter((id) => !going.has(id)),
   )
-  await store.deleteLegs(tx, owner, legs)
+  await store.deleteTransferLegs(tx, owner, legs)
 }
 
 /** The whole connection goes: deletes up to `limit` of its legs, and returns how many. */
-export async function dropConnectionLegs(deps: Deps, tx: Sql, ref: ConnectionRef, limit: number): Promise<number> {
+export async function dropConnectionTransferLegs(
+  deps: Deps,
+  tx: Sql,
+  ref: ConnectionRef,
+  limit: number,
+): Promise<number> {
   let count = 0
   while (count < limit) {
-    const ids = await store.listLegIdsOf(tx, ref, Math.min(legsPerBatch, limit - count))
+    const ids = await store.listTransferLegIdsOf(tx, ref, Math.min(legsPerBatch, limit - count))
     if (ids.length === 0) break
-    await dropLegs(deps, tx, ref, ids)
+    await dropTransferLegs(deps, tx, ref, ids)
     count += ids.length
   }
   return count

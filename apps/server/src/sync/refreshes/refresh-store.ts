@@ -67,6 +67,21 @@ export async function countAccepted(tx: Sql, { userKey }: Owner): Promise<number
   return accepted
 }
 
+/**
+ * How many connections the refreshes of a user have named within the last minute, up to about `max`; one without any
+ * counts as one. Ids follow the time, so that only the newest rows are looked at.
+ */
+export async function countNamed(tx: Sql, { userKey }: Owner, max: number): Promise<number> {
+  const { named } = await tx.row<{ named: number }>(
+    `select count(*)::int as named from (
+       select id, requested_at from refreshes where user_key = $1::bigint order by id desc limit $3) newest
+     left join refresh_connections c on c.user_key = $1::bigint and c.refresh_id = newest.id
+     where newest.requested_at > $2::timestamptz`,
+    [userKey, new Date(Date.parse(tx.now()) - coolDownMs).toISOString(), max],
+  )
+  return named
+}
+
 export async function insertRefresh(
   tx: Sql,
   owner: Owner,
@@ -146,11 +161,14 @@ export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind)
   return row !== undefined
 }
 
-/** Deletes a bounded number of old refreshes; the next round of upkeep takes the rest. */
-export async function deleteOldRefreshes(sql: Sql): Promise<number> {
-  return sql.execute(
-    `delete from refreshes where (user_key, id) in (
-       select user_key, id from refreshes where requested_at < $2::timestamptz - ${keptFor} limit $1)`,
-    [sweepBatchSize, sql.now()],
-  )
+/** In batches, until none is left: applications may ask for any number of them in a minute. */
+export async function deleteOldRefreshes(sql: Sql): Promise<void> {
+  let deleted: number
+  do {
+    deleted = await sql.execute(
+      `delete from refreshes where (user_key, id) in (
+         select user_key, id from refreshes where requested_at < $2::timestamptz - ${keptFor} limit $1)`,
+      [sweepBatchSize, sql.now()],
+    )
+  } while (deleted === sweepBatchSize)
 }

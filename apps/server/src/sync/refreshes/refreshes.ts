@@ -5,7 +5,7 @@
  * A refresh has its own job, in the lane of the regular run, and does not change that run's schedule: an application
  * that refreshes balances every minute must not keep the history from being read.
  */
-import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
+import { newId, notFound, Refusal, type Cause, type ErrorItem } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob, type PayloadOf } from '../../jobs/index.ts'
 import type { Metering } from '../../metering/index.ts'
@@ -33,6 +33,12 @@ export async function queueRefresh(sql: Sql, payload: PayloadOf<'refresh'>, dela
  */
 const promptMax = 20
 
+/**
+ * Connections that the refreshes of a user may name in a minute: 500 for both kinds, twice. Each is kept for a week, and
+ * a refresh that reads nothing begins no cool-down: without this limit an application would fill the disk with them.
+ */
+const namedMax = 2_000
+
 interface RefreshDeps {
   db: Database
   metering: Pick<Metering, 'findCircuitOpen'>
@@ -51,7 +57,8 @@ export async function requestRefresh(
   return db.transaction(async (tx) => {
     const rows = await store.listRefreshable(tx, owner, connectionIds)
     const known = new Set(rows.map(({ id }) => id))
-    if (connectionIds?.some((id) => !known.has(id)) === true) throw new Refusal('not_found', 'No such connection.')
+    if (connectionIds?.some((id) => !known.has(id)) === true) throw notFound('connection')
+    if ((await store.countNamed(tx, owner, namedMax)) >= namedMax) throw restlessRefusal()
 
     const connections: RefreshedConnection[] = []
     const cooling: ErrorItem[] = []
@@ -114,6 +121,13 @@ function toCoolingItem(ids: Pick<RefreshedConnection, 'connection_id' | 'provide
   const { connection_id, provider_id } = ids
   const message = `This connection was refreshed a moment ago and can be again in ${seconds} seconds.`
   return { cause: 'rate_limited', connection_id, provider_id, message, retry_after_seconds: seconds }
+}
+
+function restlessRefusal(): Refusal {
+  const retryAfterSeconds = 60
+  const message = `The refreshes of a user can name at most ${namedMax} connections in a minute.`
+  const item: ErrorItem = { cause: 'rate_limited', message, retry_after_seconds: retryAfterSeconds }
+  return new Refusal('rate_limited', message, { items: [item], retryAfterSeconds })
 }
 
 function coolDownRefusal(items: readonly ErrorItem[]): Refusal {

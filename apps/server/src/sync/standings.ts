@@ -15,11 +15,11 @@ export interface CoveredSpan extends Span {
   endMs?: number
 }
 
-export interface ListPlace {
+export interface ListStanding {
   open: Bookmark[]
   /** Oldest first; spans that touch are one. */
   covered: CoveredSpan[]
-  cursor: string | null
+  lastingMark: string | null
   /** Whether the connector names this list now. */
   isListed: boolean
   /** Since when the provider no longer knows it. */
@@ -28,8 +28,8 @@ export interface ListPlace {
   pendingSinceMs: number | undefined
 }
 
-export interface Places {
-  lists: Map<string, ListPlace>
+export interface Standings {
+  lists: Map<string, ListStanding>
   state: ConnectorState
   /** Null while there is no state. */
   stateVersion: string | null
@@ -42,25 +42,25 @@ export function idOf(stream: string, partition: string): string {
   return JSON.stringify([stream, partition])
 }
 
-export function placeOf({ lists }: Places, stream: string, partition: string): ListPlace {
+export function standingOf({ lists }: Standings, stream: string, partition: string): ListStanding {
   const id = idOf(stream, partition)
   const known = lists.get(id)
   if (known !== undefined) return known
-  const place = {
+  const standing = {
     open: [],
     covered: [],
-    cursor: null,
+    lastingMark: null,
     isListed: false,
     goneSinceMs: undefined,
     pendingSinceMs: undefined,
   }
-  lists.set(id, place)
-  return place
+  lists.set(id, standing)
+  return standing
 }
 
 /** Does what `closeWindows` of the store does. */
-export function cover(place: ListPlace, window: CoveredSpan): void {
-  place.covered = mergeSpans([...place.covered, window], joinCovered)
+export function cover(standing: ListStanding, window: CoveredSpan): void {
+  standing.covered = mergeSpans([...standing.covered, window], joinCovered)
 }
 
 /** Undefined when something lies between them. */
@@ -80,10 +80,10 @@ function joinCovered(a: CoveredSpan, b: CoveredSpan): CoveredSpan {
   }
 }
 
-export function closeBookmark(place: ListPlace, start: number): void {
-  place.open = place.open.filter((bookmark) => bookmark.start !== start)
+export function closeBookmark(standing: ListStanding, start: number): void {
+  standing.open = standing.open.filter((bookmark) => bookmark.start !== start)
 }
 
-export function moveBookmark(place: ListPlace, to: Bookmark): void {
-  place.open = [...place.open.filter((bookmark) => bookmark.start !== to.start), to]
+export function moveBookmark(standing: ListStanding, to: Bookmark): void {
+  standing.open = [...standing.open.filter((bookmark) => bookmark.start !== to.start), to]
 }

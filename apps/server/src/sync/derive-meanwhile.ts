@@ -1,0 +1,104 @@
+/**
+ * Derives the newer part of a history while the older one is being read. A long history takes hours at some providers,
+ * and is shown as far as it has been read; and what has to be derived at the end is little.
+ */
+import { keepFinished, type Kept } from './commit.ts'
+import { isRequiredAway } from './read-lists.ts'
+import { listIdOf, listLists, standingOfList, type Reading, type ReadingDeps } from './reading.ts'
+import { mergeSpans, type Span } from './plan.ts'
+import type { List } from './standings.ts'
+
+/** Fewer records wait for the next ones: each time costs a few statements. */
+const recordsMin = 1_000
+
+export interface Deriver {
+  /** Waits for what is being derived, and derives nothing more. Throws if it failed. */
+  end(): Promise<Kept>
+}
+
+/** Begins at once with what has been read already. */
+export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
+  let underWay: Promise<void> | undefined
+  let kept: Kept = 'kept'
+  let derivedSinceMs = Infinity
+  let records = 0
+  let hasEnded = false
+
+  /** Derives what has been read, and then what was read meanwhile, until that is little. */
+  async function deriveRead(): Promise<void> {
+    do {
+      // Windows that were put aside count as covered, but their records are not in the database yet.
+      if ((await keepFinished(deps, reading)) === 'overtaken') return giveUp()
+      const sinceMs = findWholeSince(reading)
+      if (sinceMs >= derivedSinceMs) return
+      derivedSinceMs = sinceMs
+      records = 0
+      await derive(deps, reading, sinceMs)
+    } while (!hasEnded && records >= recordsMin)
+  }
+
+  function giveUp(): void {
+    kept = 'overtaken'
+    hasEnded = true
+    reading.allowance.end()
+  }
+
+  function begin(): void {
+    underWay = deriveRead().then(() => {
+      underWay = undefined
+    })
+    // A failure stays, and is thrown by `end`.
+    underWay.catch(() => undefined)
+  }
+
+  reading.onKept = (added) => {
+    records += added
+    if (underWay === undefined && !hasEnded && records >= recordsMin) begin()
+  }
+  begin()
+  return {
+    async end() {
+      hasEnded = true
+      await underWay
+      return kept
+    },
+  }
+}
+
+/** False when the allowance ended it first. Without `sinceMs`, everything is derived. */
+export async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: number): Promise<boolean> {
+  const { ref, opened, state } = reading
+  // Deriving needs every list without which a record could be misunderstood.
+  if (isRequiredAway(reading)) return true
+  const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
+  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), sinceMs)
+}
+
+/**
+ * The time from which all parts of a story have been read: neighbouring records of a story lie at most a span apart.
+ * Those near the edge of what has been read wait for their other half: half a conversion must not show as a sale.
+ */
+function findWholeSince(reading: Reading): number {
+  const { storySpanMs } = reading.opened.definition
+  return Math.max(0, ...listLists(reading).map((list) => findReadSince(reading, list) + storySpanMs))
+}
+
+/**
+ * The time from which a list has been read and kept without a gap; infinity when its newest part is missing or has no
+ * time, or when a part of it was put aside.
+ */
+function findReadSince(reading: Reading, list: List): number {
+  const { covered } = standingOfList(reading, list)
+  if (reading.finished.some((one) => listIdOf(one.list) === listIdOf(list))) return Infinity
+  if (list.stream.unit === 'block') {
+    const newest = covered.at(-1)
+    return newest?.start === 0 ? -Infinity : (newest?.startMs ?? Infinity)
+  }
+  const walked = reading.walked.get(listIdOf(list))
+  const newest = mergeSpans<Span>([...covered, ...(walked === undefined ? [] : [walked])], join).at(-1)
+  return newest === undefined || newest.end < reading.untilMs ? Infinity : newest.start
+}
+
+function join(a: Span, b: Span): Span {
+  return { start: a.start, end: Math.max(a.end, b.end) }
+}
