@@ -40,11 +40,23 @@ describe('assay', () => {
   })
 
   it('prints the usage of each command without a database or any setting', async () => {
-    for (const name of ['client', 'webhook', 'start']) {
+    const { out: help } = await run(['help'])
+    assert.match(help, /^Usage: assay /)
+    const names = Array.from(help.matchAll(/^ {2}([a-z]+) /gm), ([, name = '']) => name)
+    assert.ok(names.length > 15, 'the commands of the list')
+    for (const name of names) {
       const { code, out } = await run([name, '--help'])
       assert.equal(code, 0, name)
-      assert.match(out, new RegExp(`assay ${name} `))
+      assert.match(out, new RegExp(`^Usage:\\s+assay ${name}\\b`))
     }
+    const [asked, unknown] = await Promise.all([run(['help', 'client']), run(['help', 'fly'])])
+    assert.equal(asked.out, (await run(['client', '--help'])).out)
+    assert.equal(unknown.code, 2)
+  })
+
+  it('prints the same usage after a wrong call', async () => {
+    const [wrong, help] = await Promise.all([run(['client', 'list']), run(['client', '--help'])])
+    assert.equal(wrong.err, `assay: wrong or missing arguments\n${help.out}`)
   })
 
   it('exits without an error message when the reader of its output has closed the pipe', async () => {

@@ -138,7 +138,7 @@ describe('assay start --live', async () => {
     assert.ok(!live.listLoaded().some((module) => /\/(?:packages|@assay)\/sandbox\//.test(module)))
   })
 
-  it('contract §13: has new secrets, no sandbox endpoints, and answers loopback names only', async () => {
+  it('has new secrets, no sandbox endpoints, and answers loopback names only', async () => {
     const [, secret = ''] = /cli_enterprise +(\S{43})\n/.exec(live.output()) ?? []
     assert.equal((await requestToken(live.url, 'cli_enterprise', secret)).status, 200)
     assert.equal((await requestToken(live.url, 'cli_enterprise', 'sandbox-enterprise-secret')).status, 401)

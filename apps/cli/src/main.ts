@@ -98,6 +98,7 @@ async function main([name, ...words]: string[]): Promise<number> {
     writeLine(commit === undefined ? `assay ${version}` : `assay ${version} (${commit})`)
     return 0
   }
+  if (name === 'help' && words[0] !== undefined) return main([words[0], '--help'])
   if (name === undefined || name === 'help' || name === '--help') {
     writeLine('Usage: assay <command> [options]\n')
     for (const [command, { summary }] of Object.entries(commands)) writeLine(`  ${command.padEnd(9)} ${summary}`)
@@ -129,7 +130,8 @@ function isCommand(name: string): name is keyof typeof usage {
 
 function explain(error: unknown): number {
   if (error instanceof UsageError || isWrongCall(error)) {
-    writeError(`assay: ${error.message}`)
+    const isUsageAlone = error.message.startsWith('Usage:')
+    writeError(`assay: ${isUsageAlone ? 'wrong or missing arguments\n' : ''}${error.message}`)
     return 2
   }
   if (error instanceof ConfigError || error instanceof Refusal) {
@@ -137,9 +139,9 @@ function explain(error: unknown): number {
     return 1
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    const port = 'port' in error ? String(error.port) : 'the port'
+    const port = 'port' in error ? `port ${String(error.port)}` : 'the port'
     writeError(
-      `assay: port ${port} is in use. Stop what uses it, or choose another: --port (ASSAY_PORT), or --demo-port (ASSAY_DEMO_PORT).`,
+      `assay: ${port} is in use. Stop what uses it, or choose another: --port (ASSAY_PORT), or --demo-port (ASSAY_DEMO_PORT).`,
     )
     return 1
   }

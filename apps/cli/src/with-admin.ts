@@ -1,6 +1,6 @@
 /**
- * Opens the installation of the environment for one command and closes it again. Its schema is brought up to date
- * first, unless the command only wants to look.
+ * Opens the installation that the environment variables name for one command, and closes it again. Its schema is
+ * brought up to date first, unless the command only reads.
  */
 import { openAdmin, type Admin } from '@assay/server/admin'
 import { parseConfig, readEnvironment } from '@assay/server/config'

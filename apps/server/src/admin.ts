@@ -1,5 +1,6 @@
 /**
- * What the command line does with an installation: it changes the schema, tenants and keys, and reports on their state.
+ * What the command line does with an installation: it changes the schema, tenants, keys and prices, replays the ledger,
+ * rebuilds statistics, exports and verifies the audit log, and reports on their state.
  */
 import type { Decimal } from '@assay/core'
 import { recordAudit, type AuditAction } from './audit.ts'
@@ -82,8 +83,8 @@ export interface Admin {
     distribute(plan: ClusterPlan, onMoved: (table: PlannedTable) => void): Promise<void>
   }
   /**
-   * Seals with the newest key what an older one sealed. `forgetLost` deletes the keys of account fingerprints that no
-   * key opens, without which no account of their tenants can be connected.
+   * Seals with the newest key what an older one sealed. `forgetLost` deletes fingerprint keys that no key of the ring
+   * opens: while they exist, no account of their tenants can be connected.
    */
   rotateKeys(options: { forgetLost: boolean }): Promise<KeyRotation>
   /** Derives everything again from the stored records, or says what that would change. */
@@ -99,7 +100,7 @@ export interface Admin {
     /** Verifies one tenant's chain, or that of every tenant that has entries. */
     verify(tenantId: string | undefined, known: KnownHead | undefined): Promise<AuditVerdict[]>
     /** Records that an operator looked at data of a tenant, or of the installation. */
-    recordRead(tenantId: string | null, action: ReadAction, subject: string): Promise<void>
+    recordOperatorRead(tenantId: string | null, action: ReadAction, subject: string): Promise<void>
   }
   close(): Promise<void>
 }
@@ -161,7 +162,8 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
         for (const id of tenantIds) verdicts.push(await verifyAudit(db, id, known))
         return verdicts
       },
-      recordRead: (tenantId, action, subject) => recordAudit(db, { tenantId, actor: 'operator', action, subject }),
+      recordOperatorRead: (tenantId, action, subject) =>
+        recordAudit(db, { tenantId, actor: 'operator', action, subject }),
     },
     ...openOperations({ db, clock, openEngine }),
     close: () => opened.close(),
@@ -174,7 +176,10 @@ interface OperationsDeps {
   openEngine: () => Engine
 }
 
-/** What an operator does to the data of all tenants. Each operation is in the audit log of the installation. */
+/**
+ * What an operator does to the data of all tenants. Each operation is in the audit log of the installation, except
+ * those that only compare: `statistics.verify`, and a replay that is not applied.
+ */
 function openOperations({
   db,
   clock,

@@ -54,7 +54,7 @@ async function sealPending(db: Database, what: string, credentials: NewCredentia
     uncheckedKeys: 'confirm',
     verdictTimeoutMs: 60_000,
   } as const
-  const request = { providerId, displayLabel: null, credentials, sessionId: null }
+  const request = { providerId, displayLabel: null, credentials, connectSessionId: null }
   const adding = addConnection(deps, createSealer(apiKeyring), owner, request)
   const row = await until(`a pending connection: ${what}`, () =>
     db.maybeRow<{ id: string; sealed: string }>(

@@ -97,7 +97,7 @@ async function update(clientId: string, values: Values): Promise<void> {
 
 async function list(tenantId: string, values: Values): Promise<void> {
   const clients = await withAdmin(async ({ tenants, audit }) => {
-    await audit.recordRead(tenantId, 'clients.read', tenantId)
+    await audit.recordOperatorRead(tenantId, 'clients.read', tenantId)
     return tenants.listClients(tenantId)
   })
   if (values.json) return writeJson(clients.map(toRow))
@@ -125,13 +125,15 @@ async function addLoginKey(clientId: string, file: string, values: Values): Prom
   const jwk = await readJson(file)
   const keyId = await withAdmin(({ tenants }) => tenants.addLoginKey(clientId, jwk))
   if (values.json) return writeJson({ client_id: clientId, key_id: keyId })
-  writeLine(`Registered login key ${keyId} for ${clientId}. Name it as kid in the header of login tokens.`)
+  writeLine(
+    `Registered login key ${keyId} for ${clientId}. If the client has several, name it as kid in the header of login tokens.`,
+  )
 }
 
 async function listLoginKeys(clientId: string, values: Values): Promise<void> {
   const keys = await withAdmin(async ({ tenants, audit }) => {
     const { tenantId } = await tenants.getClient(clientId)
-    await audit.recordRead(tenantId, 'login_keys.read', clientId)
+    await audit.recordOperatorRead(tenantId, 'login_keys.read', clientId)
     return tenants.listLoginKeys(clientId)
   })
   const rows = keys.map(({ keyId, jwk, createdAt }) => ({ key_id: keyId, alg: jwk.alg ?? '', created_at: createdAt }))

@@ -14,7 +14,7 @@ export async function migrate(words: string[]): Promise<void> {
     const before = await admin.checkMigrations()
     if (values.check) {
       if (values.json) writeJson(before)
-      else for (const line of describe(before)) writeLine(line)
+      else for (const line of toLines(before)) writeLine(line)
       if (before.pending.length > 0 || before.drift.length > 0) process.exitCode = 1
       return
     }
@@ -27,7 +27,7 @@ export async function migrate(words: string[]): Promise<void> {
   }
 }
 
-function describe(state: {
+function toLines(state: {
   applied: readonly string[]
   pending: readonly string[]
   drift: readonly string[]

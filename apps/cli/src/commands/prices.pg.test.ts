@@ -11,7 +11,7 @@ it('assay prices correct replaces the price of a day, and refuses invalid argume
   const assay = (...words: string[]): Promise<Ended> => run(['prices', ...words], environment)
   const wrong = await assay('correct', 'crypto:bitcoin', '2024-02-31', '1')
   assert.equal(wrong.code, 2)
-  assert.match(wrong.err, /usage: assay prices correct/)
+  assert.match(wrong.err, /^Usage: assay prices correct/m)
   const corrected = await assay('correct', 'crypto:bitcoin', '2024-03-01', '61000.50')
   assert.deepEqual([corrected.code, corrected.err], [0, ''])
   const rows = await db.rows(

@@ -1,4 +1,7 @@
-/** `assay stats verify` and `assay stats rebuild`: whether the kept statistics of tenants equal the tables. */
+/**
+ * `assay stats verify` and `assay stats rebuild`: whether the stored statistics of tenants agree with the tables they are
+ * counted from.
+ */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
 import { usage } from '../usage.ts'
@@ -37,5 +40,5 @@ async function verify(json: boolean): Promise<void> {
       counted ?? '-',
     ]),
   ])
-  writeLine('\nTo count them again: assay stats rebuild. Reports of this are welcome: it should not happen.')
+  writeLine('\nTo count them again: assay stats rebuild. This should never happen: please report it.')
 }

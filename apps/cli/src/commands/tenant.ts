@@ -22,7 +22,7 @@ export async function tenant(words: string[]): Promise<void> {
   }
   if (action === 'list' && name === undefined) {
     const tenants = await withAdmin(async (admin) => {
-      await admin.audit.recordRead(null, 'tenants.read', 'installation')
+      await admin.audit.recordOperatorRead(null, 'tenants.read', 'installation')
       return admin.tenants.listTenants()
     })
     if (values.json) writeJson(tenants.map(toRow))

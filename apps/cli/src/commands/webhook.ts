@@ -29,7 +29,8 @@ async function set(tenantId: string, url: string, json: boolean): Promise<void> 
     return { replaced: await webhooks.findUrl(tenantId), secret: await webhooks.set(tenantId, url) }
   })
   if (json) return writeJson({ tenant_id: tenantId, url, secret })
-  if (replaced !== undefined && replaced !== url) writeLine(`${replaced} receives no more messages.`)
+  if (replaced === url) writeLine('Messages are no longer signed with the previous secret.')
+  else if (replaced !== undefined) writeLine(`${replaced} receives no more messages.`)
   writeLine(`Set. Verify signatures with this secret (shown once): ${secret}`)
   writeLine(`Try it: assay webhook test ${tenantId}`)
 }
@@ -49,7 +50,7 @@ async function test(tenantId: string, json: boolean): Promise<void> {
 async function log(tenantId: string, json: boolean): Promise<void> {
   const messages = await withAdmin(async (admin) => {
     const found = await admin.webhooks.listMessages(tenantId)
-    await admin.audit.recordRead(tenantId, 'webhook.read', tenantId)
+    await admin.audit.recordOperatorRead(tenantId, 'webhook.read', tenantId)
     return found
   })
   if (json) return writeJson(messages)
@@ -66,7 +67,7 @@ async function log(tenantId: string, json: boolean): Promise<void> {
 
 /** With what the receiver answered, because that is what an operator looks for while messages wait. */
 function toWaiting({ due_at: dueAt, last_failure: failure }: LoggedMessage): string {
-  return failure === null ? `waiting until ${dueAt}` : `${failure}; tried again at ${dueAt}`
+  return failure === null ? `waiting until ${dueAt}` : `${failure}; next attempt at ${dueAt}`
 }
 
 async function resend(tenantId: string, messageId: string, json: boolean): Promise<void> {

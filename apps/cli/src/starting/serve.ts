@@ -47,7 +47,7 @@ function parseProcesses(text: string, role: Role): number {
   }
   if (count > 1 && role === 'all') {
     throw new UsageError(
-      '--processes is for --role api. Start the API with it, and a worker of its own: assay serve --role worker.',
+      '--processes is for --role api. Start the API with it, and a separate worker: assay serve --role worker.',
     )
   }
   return count
@@ -55,8 +55,8 @@ function parseProcesses(text: string, role: Role): number {
 
 /**
  * How far the heap may grow beyond what is in use before all of it is collected. V8 chooses a multiple by itself, from
- * the machine's memory, so a long history takes half as much again as a short one (467 MiB for 100,000 entries, 340 for
- * a tenth). A worker that collects earlier uses a twentieth more processor time.
+ * the machine's memory, so a long history takes over a third more than a short one (467 MiB for 100,000 entries, 340
+ * for a tenth). A worker that collects earlier uses a twentieth more processor time.
  */
 const workerHeapGrowth = '--heap-growing-percent=25'
 
@@ -74,7 +74,7 @@ async function run(config: Config, role: Role): Promise<void> {
 
 /** Several processes of the API on one port. This one serves no request itself. */
 async function runParent(config: Config, count: number): Promise<void> {
-  // Both are reported once here, and not by each process.
+  // Checked here, so that each is reported once and not by every process.
   if (config.database.url === undefined) {
     throw new UsageError('--processes needs DATABASE_URL: the embedded database belongs to one process.')
   }

@@ -20,7 +20,7 @@ Assay is ready.
 
 Read the demo user's holdings (the token lives for 15 minutes; a restart prints a new one):
 
-  curl -H 'Authorization: Bearer ${token}' ${url}/platform/v1/assets
+  curl -H 'Authorization: Bearer ${token}' ${url}/platform/v1/assets; echo
 
 Ctrl-C stops everything; the data stays.`
 }

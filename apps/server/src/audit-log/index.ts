@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import * as store from './store.ts'
 
 export type { EntryRow } from './store.ts'
@@ -133,4 +133,14 @@ export function listAuditOfUser(
   limit: number,
 ): Promise<store.EntryRow[]> {
   return store.listOfUser(db, tenantId, userId, limit)
+}
+
+/** How many entries concern a user since then, up to `max`. */
+export function countAuditOfUser(
+  sql: Sql,
+  { tenantId, userId }: { tenantId: string; userId: string },
+  since: string,
+  max: number,
+): Promise<number> {
+  return store.countOfUser(sql, { tenantId, userId, since, max })
 }

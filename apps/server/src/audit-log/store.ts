@@ -107,3 +107,16 @@ export async function listOfUser(sql: Sql, tenantId: string, userId: string, lim
     [tenantId, userId, limit],
   )
 }
+
+/** How many of the newest `max` entries were written since then. */
+export async function countOfUser(
+  sql: Sql,
+  { tenantId, userId, since, max }: { tenantId: string; userId: string; since: string; max: number },
+): Promise<number> {
+  const { count } = await sql.row<{ count: number }>(
+    `select count(*) filter (where at > $3::timestamptz)::int as count from (
+       select at from audit_entries where tenant_id = $1 and user_id = $2 order by entry desc limit $4) newest`,
+    [tenantId, userId, since, max],
+  )
+  return count
+}

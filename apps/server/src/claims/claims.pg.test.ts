@@ -79,7 +79,7 @@ it('an application that repeats a claim does not keep its user from being delete
   const asker = { ...ann, clientId: 'cli_1', grantId: 'grt_1' }
   const ask = () => claims.make(asker, worthADollar())
   await ask()
-  let deletion: Promise<void> | undefined
+  let deletion: Promise<boolean> | undefined
   whileAsked = async () => {
     deletion ??= db.transaction((tx) => tenants.deleteUser(tx, ann))
     deletion.catch(() => undefined)

@@ -1,15 +1,14 @@
 /**
  * Claims: a signed statement about whether a user holds at least a given amount, which a third party can verify. It
- * reveals no row of data. Many questions would reveal the balance, so a grant may ask three different ones a day, and
- * the user's own page lists them. Contract §14, docs/proof.md.
+ * reveals no row of data. With many questions an application could find out the balance, so it may ask three different
+ * ones a day under one grant, and the user's own page lists them. See docs/proof.md.
  */
-import { randomUUID } from 'node:crypto'
+import { randomUUID, createECDH, hkdfSync } from 'node:crypto'
 import { compare, dayMs, invalidParameter, isAssetId, Refusal, type Decimal, type ErrorItem } from '@assay/core'
-import { SignJWT, type JWK } from 'jose'
+import { SignJWT, calculateJwkThumbprint, importJWK, type JWK, type CryptoKey } from 'jose'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { OwnedTotal } from '../portfolio/index.ts'
-import { toClaimKey, type ClaimKey } from './keys.ts'
 import * as store from './store.ts'
 
 export { listClaims, type MadeClaim } from './store.ts'
@@ -43,7 +42,7 @@ export type Claimant = Owner & { clientId: string; grantId: string }
 
 export interface Claims {
   make(asker: Claimant, request: ClaimRequest): Promise<ClaimAnswer>
-  /** The public keys that statements of the last month were signed with (RFC 7517). */
+  /** The public keys (RFC 7517) of all server keys, and of those whose statements may still be valid. */
   jwks(): Promise<{ keys: JWK[] }>
 }
 
@@ -58,7 +57,7 @@ export interface ClaimsDeps {
 
 const claimsPerDay = 3
 /** The user's page lists every recipient, and must stay readable. */
-const answersPerDay = 100
+const askedPerDayMax = 100
 const lifeDays = 30
 /** A key is listed as long as a statement that it signed is valid, and a day longer for clocks and caches. */
 const keysKeptMs = (lifeDays + 1) * dayMs
@@ -168,12 +167,12 @@ async function checkLimit(tx: Sql, asker: Claimant, asked: store.AskedClaim, now
   })
 }
 
-/** A question that is repeated for a recipient of today needs no new place. */
+/** Above the limit, only an audience that was given a statement within the last day may be given another. */
 async function checkAudiences(tx: Sql, asker: Claimant, audience: string, nowMs: number): Promise<void> {
   const since = { grantId: asker.grantId, audience, sinceMs: nowMs - dayMs }
-  const { answers, toAudience } = await store.countAnswers(tx, asker, since)
-  if (answers < answersPerDay || toAudience > 0) return
-  const message = `At most ${answersPerDay} statements a day can be made for different audiences with one consent.`
+  const { asked, toAudience } = await store.countQuestions(tx, asker, since)
+  if (asked < askedPerDayMax || toAudience > 0) return
+  const message = `At most ${askedPerDayMax} statements a day can be made for different audiences with one consent.`
   const seconds = 3_600
   throw new Refusal('rate_limited', message, {
     items: [{ cause: 'rate_limited', message, retry_after_seconds: seconds }],
@@ -184,4 +183,41 @@ async function checkAudiences(tx: Sql, asker: Claimant, audience: string, nowMs:
 function toWeak(grade: Grade, grades: readonly Grade[]): ErrorItem {
   const message = `The data is ${grade}, and this claim asks for ${grades.join(' or ')}.`
   return { cause: 'grade_too_low', message }
+}
+
+/**
+ * The keys that sign claims (ES256, RFC 7518 §3.4). An API process signs while a request waits, and must not hold a
+ * secret that is reserved for workers, so each key is derived from a server key, and the newest signs. The database
+ * keeps the public halves, because a statement must verify after its server key has left the ring.
+ */
+interface ClaimKey {
+  kid: string
+  publicJwk: JWK
+  privateKey: CryptoKey | Uint8Array
+}
+
+/** The order of P-256 (FIPS 186-5, SP 800-186 §3.2.1.3). */
+const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+const fieldBytes = 32
+
+/** 64 bits more than the order has, so that every remainder is nearly as likely as another (FIPS 186-5 §A.2.1). */
+const wideBytes = fieldBytes + 8
+
+async function toClaimKey(secret: Uint8Array): Promise<ClaimKey> {
+  const wide = Buffer.from(hkdfSync('sha256', secret, '', 'assay:claims:p-256', wideBytes))
+  const scalar = (BigInt(`0x${wide.toString('hex')}`) % (order - 1n)) + 1n
+  const d = Buffer.from(scalar.toString(16).padStart(2 * fieldBytes, '0'), 'hex')
+  const pair = createECDH('prime256v1')
+  pair.setPrivateKey(d)
+  // Uncompressed: one byte that says so, and the two coordinates.
+  const point = pair.getPublicKey()
+  const publicJwk = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 1 + fieldBytes).toString('base64url'),
+    y: point.subarray(1 + fieldBytes).toString('base64url'),
+  }
+  const kid = await calculateJwkThumbprint(publicJwk)
+  const privateKey = await importJWK({ ...publicJwk, d: d.toString('base64url') }, 'ES256')
+  return { kid, publicJwk: { ...publicJwk, kid, alg: 'ES256', use: 'sig' }, privateKey }
 }

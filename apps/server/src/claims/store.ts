@@ -4,18 +4,18 @@ import type { JWK } from 'jose'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 
-/** Records that these keys are in use; skips one that was recorded within `fresherMs`. */
+/** Records that these keys are in use; skips a key whose last use was recorded less than `intervalMs` ago. */
 export async function noteKeys(
   sql: Sql,
   keys: readonly { kid: string; publicJwk: JWK }[],
-  fresherMs: number,
+  intervalMs: number,
 ): Promise<void> {
   await sql.execute(
     `insert into claim_keys as k (kid, public_jwk, used_at)
      select g.kid, g.jwk, $3::timestamptz from unnest($1::text[], $2::jsonb[]) as g (kid, jwk)
      on conflict (kid) do update set used_at = excluded.used_at
        where k.used_at < excluded.used_at - make_interval(secs => $4::double precision / 1000)`,
-    [keys.map(({ kid }) => kid), keys.map(({ publicJwk }) => JSON.stringify(publicJwk)), sql.now(), fresherMs],
+    [keys.map(({ kid }) => kid), keys.map(({ publicJwk }) => JSON.stringify(publicJwk)), sql.now(), intervalMs],
   )
 }
 
@@ -31,9 +31,9 @@ export async function listKeys(sql: Sql, keptMs: number): Promise<JWK[]> {
 }
 
 /**
- * Holds the user until the claim is made; false when the user is gone. Without it, a deletion of the user would wait
- * for this claim while the claim waits for the user, and an application that repeats a claim could keep a person from
- * deleting the account.
+ * Holds the user until the claim is made; false when the user is gone. Taken first, so that a claim and a deletion of
+ * the user never wait for each other: an application that repeats a claim could keep a person from deleting the
+ * account.
  */
 export async function holdUser(tx: Sql, { userKey }: Owner): Promise<boolean> {
   const held = await tx.maybeRow('select from tenant_users where user_key = $1::bigint for key share', [userKey])
@@ -61,7 +61,7 @@ export interface AskedClaim {
   asOf: string | null
 }
 
-/** Different claims of a grant since a moment, each with the time when it was first made; the oldest first. */
+/** Different claims of a grant since a moment, each with the earliest time that is kept; the oldest first. */
 export async function listAsked(
   tx: Sql,
   { userKey }: Owner,
@@ -89,20 +89,20 @@ export interface MadeClaim {
   madeAt: string
 }
 
-/** How many questions were answered since a moment, each counted for each of its audiences. */
-export async function countAnswers(
+/** How many questions were asked since a moment, answered or not, each counted for each of its audiences. */
+export async function countQuestions(
   tx: Sql,
   { userKey }: Owner,
   { grantId, audience, sinceMs }: { grantId: string; audience: string; sinceMs: number },
-): Promise<{ answers: number; toAudience: number }> {
+): Promise<{ asked: number; toAudience: number }> {
   return tx.row(
-    `select count(*)::integer as answers, count(*) filter (where audience = $4)::integer as "toAudience"
+    `select count(*)::integer as asked, count(*) filter (where audience = $4)::integer as "toAudience"
      from claims where user_key = $1::bigint and grant_id = $2 and made_at > $3::timestamptz`,
     [userKey, grantId, new Date(sinceMs).toISOString(), audience],
   )
 }
 
-/** The same question for the same audience replaces the one before, which the user's page would not show. */
+/** Replaces the earlier claim with the same question and audience: the user's page shows only the newest. */
 export async function insertClaim(
   tx: Sql,
   { userKey }: Owner,
@@ -125,8 +125,8 @@ export async function insertClaim(
 }
 
 /**
- * The newest first. Each question is there, with each audience that it was asked for, however often it was repeated: an
- * application that asked a thousand times for one thing must not push another question off the user's page.
+ * At most `limit`, the newest first. If there are more, each question keeps its newest claim before any keeps a second:
+ * an application that asked a thousand times for one thing must not push another question off the user's page.
  */
 export async function listClaims(sql: Sql, { userKey }: Owner, limit: number): Promise<MadeClaim[]> {
   const question = 'grant_id, claim, asset_id, amount, asked_for'

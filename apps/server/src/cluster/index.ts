@@ -4,7 +4,7 @@
  * interrupted one, and a run after a migration moves the tables that it added.
  */
 import { checkMigrations, type Database, type Sql } from '../db/index.ts'
-import { layout, type Place } from './layout.ts'
+import { layout, type TablePlace } from './layout.ts'
 import * as store from './store.ts'
 
 export { listTables } from './store.ts'
@@ -16,7 +16,7 @@ class ClusterError extends Error {
 
 export interface PlannedTable {
   name: string
-  place: Place
+  place: TablePlace
   why: string
   /** It lies there already. Always true on the coordinator. */
   isThere: boolean
@@ -90,7 +90,7 @@ async function checkSchema(db: Database): Promise<void> {
 }
 
 async function checkStopped(db: Database): Promise<void> {
-  const sessions = await store.countSessions(db)
+  const sessions = await store.countDatabaseSessions(db)
   if (sessions > 0) {
     throw new ClusterError(
       `The service is still running: ${sessions} connections of it are open. Stop every process of it first, because tables are locked while they are moved.`,

@@ -6,10 +6,10 @@
  * contain `user_key`. And a transaction over several nodes becomes visible on one after the other, so that what has to
  * be added up exactly is kept on one node. A test holds this list against the schema.
  */
-export type Place = 'distributed' | 'reference' | 'coordinator'
+export type TablePlace = 'distributed' | 'reference' | 'coordinator'
 
 export interface Placement {
-  place: Place
+  place: TablePlace
   why: string
 }
 
@@ -37,7 +37,7 @@ const coordinator = {
   messages: 'delivered in order, tenant by tenant',
 }
 
-function place(where: Place, why: string, names: string): [string, Placement][] {
+function place(where: TablePlace, why: string, names: string): [string, Placement][] {
   return names
     .trim()
     .split(/\s+/)

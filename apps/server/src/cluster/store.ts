@@ -53,7 +53,7 @@ export async function listAway(sql: Sql): Promise<{ address: string; said: strin
 }
 
 /** Other connections of this program: a service that runs, or another command. */
-export async function countSessions(sql: Sql): Promise<number> {
+export async function countDatabaseSessions(sql: Sql): Promise<number> {
   const row = await sql.row<{ sessions: number }>(
     `select count(*)::integer as sessions from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'assay%'

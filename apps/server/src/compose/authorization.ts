@@ -60,12 +60,12 @@ export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; co
     issuer: addresses.authUrl,
     widgetUrl: addresses.widgetUrl,
     randomBytes,
-    async onCodeRedeemed(tx, { sessionId, ...owner }) {
+    async onCodeRedeemed(tx, { connectSessionId, ...owner }) {
       const { tenantId, userId, clientId, grantId } = owner
       const entry = { tenantId, userId, clientId, actor: 'user', action: 'grant.given', subject: grantId } as const
       await recordAudit(tx, entry)
       // Only now can transfers between the provisional and the settled connections be matched.
-      if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
+      if (await connections.settleSession(tx, owner, connectSessionId)) await queueMatching(tx, owner)
     },
     async onGrantRevoked(tx, owner) {
       for (const { id } of await connections.list(owner, { limit: connectionsAnnouncedMax, after: undefined })) {

@@ -8,6 +8,7 @@ import { createConnections, recordTransactions, type Connections } from '../conn
 import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
+import { countAuditOfUser } from '../audit-log/index.ts'
 import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering } from '../metering/index.ts'
@@ -41,13 +42,15 @@ export interface EngineDeps {
   providers: Providers
   /** The connectors and their definitions; the registry's unless a test brings its own. */
   registry?: Registry
+  /** A test chooses fewer pages than the engine's own number, to look at an account between two jobs. */
+  pagesPerJobMax?: number
   /** The metrics of the process; a short-lived command has none. */
   metrics?: Metrics
   /** Set when traces are on. */
   tracer?: Tracer | undefined
 }
 
-/** Of the records that may be kept of a user: so many removed transactions may be remembered. */
+/** How many removed transactions are remembered of a user, as a share of the records that may be kept. */
 const removedShare = 0.2
 
 export function createEngine(deps: EngineDeps): Engine {
@@ -97,10 +100,10 @@ export function createEngine(deps: EngineDeps): Engine {
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
-    scaleWait,
-    ...{ takeChangeNumbers, countRemoved },
+    forgetKey: (tx, opened) => metering.forget(tx, opened),
+    ...{ scaleWait, takeChangeNumbers, countRemoved, countAudited: countAuditOfUser },
     // Connections and sync know each other only through these events.
-    onVerified: (tx, ref, keyLane, state) => sync.begin(tx, ref, keyLane, state),
+    onReadable: (tx, ref, keyLane, state) => sync.beginReading(tx, ref, keyLane, state),
     onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),
     async onRemoved(tx, ref, was) {
       await sync.forget(tx, ref)
@@ -115,7 +118,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
   const sync = createSync({
     ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, scaleWait, log },
-    recordsMax: config.recordsMax,
+    ...{ recordsMax: config.recordsMax, pagesPerJobMax: deps.pagesPerJobMax },
     watch: watchReading(metrics),
     prove: (ref, source, reach) => proof.prove(ref, source, reach),
   })

@@ -16,10 +16,11 @@ import {
   type Scraped,
   type StatusOptions,
   type StatusServer,
+  type Turns,
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
-import { createLimits, createPlaces, type AskedLimits, type Places } from '../limits/index.ts'
+import { createLimits, createSlots, type AskedLimits, type Slots } from '../limits/index.ts'
 import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
@@ -29,37 +30,37 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const now = (): number => clock.now()
-  const { limits, places } = openLimits(parts)
+  const { limits, slots } = openLimits(parts)
   const admission = createAdmission(limits)
   const accesses = createAccessLog({
     db,
-    onFailure: (error) => log.warn({ err: error }, 'the counts of reads could not be written; they are kept'),
-    onUserReads: (owners) => connections.onUserReads(owners),
+    onFailure: (error) => log.warn({ err: error }, 'could not write the counts of reads; will try again'),
+    onUserAccesses: (owners) => connections.onUserAccesses(owners),
     idleAfterMs: config.schedule.activeForMs,
   })
-  const turns = createTurns(toTurnLimits(config.database.poolSizeMax))
+  const { turns, tenantTurns, codeTurns } = openLines(config)
   const portfolio = createPortfolio({ db })
   const claims = openClaims(parts, portfolio)
   const cursors = createCursors(keyring.derive('cursor'))
   const enterprise = createEnterprise({ db, endGrants: oauth.endGrants })
   const serve = createServe({
     authenticate: oauth.authenticate,
-    ...{ cursors, admission, turns },
+    ...{ cursors, admission, turns, tenantTurns },
     onServed({ userKey, grantId }, { id: endpoint }) {
       if (userKey !== null && grantId !== null) accesses.count({ userKey, grantId, endpoint })
     },
   })
   const helped = openSandboxHelp(parts)
   const groups = [
-    oauthRoutes({ oauth, claims, limits, log }),
+    oauthRoutes({ oauth, claims, limits, turns, log }),
     resourceRoutes({
-      ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise, oauth, places },
-      onTenantRead: (clientId, userKeys, endpoint) => accesses.countForTenant({ userKeys, clientId, endpoint }),
+      ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise, oauth, slots },
+      onTenantAccess: (clientId, userKeys, endpoint) => accesses.countForTenant({ userKeys, clientId, endpoint }),
       now,
       removalsKeptMs: config.removalsKeptMs,
       versionsKeptMs: config.versionsKeptMs,
     }),
-    connectRoutes({ connect, places, turns, admit: admission.admit, sandbox: helped }),
+    connectRoutes({ connect, slots, turns, codeTurns, admit: admission.admit, sandbox: helped }),
     widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient, admission }),
   ]
   if (helped !== undefined) groups.push(sandboxRoutes({ db, connect, ...helped }))
@@ -95,19 +96,33 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
 }
 
 /** Where several processes share a port, their parent counts. */
-function openLimits({ config, clock, parent }: Parts): { limits: AskedLimits; places: Places } {
+function openLimits({ config, clock, parent }: Parts): { limits: AskedLimits; slots: Slots } {
   const now = (): number => clock.now()
-  if (parent !== undefined) return { limits: parent.limits(config.limits, now), places: parent.places }
-  return { limits: createLimits(config.limits, now), places: createPlaces() }
+  if (parent !== undefined) return { limits: parent.limits(config.limits, now), slots: parent.slots }
+  return { limits: createLimits(config.limits, now), slots: createSlots() }
 }
 
-/** One caller uses less than half of the connections, so that two of them leave some for the others. */
-const callerShare = 0.4
-/** About the requests of one token in a minute: none is refused that the other limits admit. */
-const waitingMax = 600
+/**
+ * One caller uses less than half of the connections, so that two of them leave some for the others. The requests that
+ * wait are those of one token in a minute, by the default of ASSAY_LIMIT_TOKEN.
+ */
+const callerShare = { ofPool: 0.4, waitingMax: 600 }
+/**
+ * The users of one tenant, however many, leave some connections to the other tenants. At most as many of their requests
+ * wait as are answered within some seconds.
+ */
+const tenantShare = { ofPool: 0.7, waitingMax: 3_000 }
 
-function toTurnLimits(poolSizeMax: number): { atOnceMax: number; waitingMax: number } {
-  return { atOnceMax: Math.max(1, Math.floor(poolSizeMax * callerShare)), waitingMax }
+function openLines(config: Config): Record<'turns' | 'tenantTurns' | 'codeTurns', Turns> {
+  return {
+    turns: createShare(config, callerShare),
+    tenantTurns: createShare(config, tenantShare),
+    codeTurns: createTurns({ atOnceMax: 1, waitingMax: callerShare.waitingMax }),
+  }
+}
+
+function createShare({ database }: Config, { ofPool, waitingMax }: typeof callerShare): Turns {
+  return createTurns({ atOnceMax: Math.max(1, Math.floor(database.poolSizeMax * ofPool)), waitingMax })
 }
 
 function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfolio): Claims {
@@ -120,7 +135,7 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
   })
 }
 
-/** Test keys, codes by mail that never leave, and sign-ins without a person: in sandbox mode alone. */
+/** In sandbox mode only: test keys, mailed codes that stay on this machine, and sign-ins without a person. */
 function openSandboxHelp({ sandbox, mail, engine: { connections } }: Parts) {
   if (sandbox === undefined || mail.mailbox === undefined) return undefined
   const { findKey, openSignIn } = connections

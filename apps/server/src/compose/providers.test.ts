@@ -24,7 +24,7 @@ describe('the offered providers', () => {
     }
   })
 
-  it('contract §6: in sandbox mode a provider without a simulator is shown, and cannot be added', () => {
+  it('in sandbox mode a provider without a simulator is shown, and cannot be added', () => {
     const simulated = { providerUrls: { kraken: 'http://127.0.0.1:1' }, control: undefined as never }
     const { catalog } = describeProviders({ mode: 'sandbox', providerClients: {} }, simulated)
     const statusOf = (id: string): string | undefined => catalog.find(({ provider_id }) => provider_id === id)?.status

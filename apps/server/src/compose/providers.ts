@@ -52,7 +52,7 @@ export function describeProviders(
   }
 }
 
-/** Sandbox mode never calls a real host: a provider without a simulator is shown and cannot be added (contract §6). */
+/** Sandbox mode never calls a real host: a provider without a simulator is shown and cannot be added. */
 function toSandboxed(provider: ProviderMetadata, simulated: Readonly<Record<string, string>>): ProviderMetadata {
   return Object.hasOwn(simulated, provider.provider_id) ? provider : { ...provider, status: 'not_in_sandbox' }
 }

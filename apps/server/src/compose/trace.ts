@@ -34,10 +34,10 @@ export function traceMetering(metering: Metering, tracer: Tracer | undefined): M
     startAsking(asker, by) {
       const ask = metering.startAsking(asker, by)
       const provider = asker.connector.providerId
-      return (cost, call) =>
+      return (cost, call, options) =>
         tracer.run(
           { name: `call ${provider}`, kind: 'internal', attributes: { 'assay.provider': provider } },
-          () => ask(cost, call),
+          () => ask(cost, call, options),
           (asked) => ({ 'assay.outcome': asked.kind === 'fault' ? asked.error.fault : asked.kind }),
         )
     },

@@ -22,10 +22,10 @@ export function watchMetering(metering: Metering, metrics: Metrics): Metering {
 
 /** The wait for the budget ends when the call begins. A call that is never made has no time, only a reason. */
 function watchAsk(ask: Ask, provider: string, metrics: Metrics): Ask {
-  return async (cost, call) => {
+  return async (cost, call, options) => {
     const askedMs = performance.now()
     let calledMs: number | undefined
-    const asked = await ask(cost, async () => {
+    const watched: typeof call = async () => {
       calledMs = performance.now()
       metrics.admissionSeconds.observe({ provider }, (calledMs - askedMs) / 1_000)
       try {
@@ -33,7 +33,8 @@ function watchAsk(ask: Ask, provider: string, metrics: Metrics): Ask {
       } finally {
         metrics.callSeconds.observe({ provider }, secondsSince(calledMs))
       }
-    })
+    }
+    const asked = await ask(cost, watched, options)
     if (calledMs === undefined) metrics.held.inc({ provider, reason: toReason(asked) })
     else metrics.calls.inc({ provider, outcome: asked.kind === 'fault' ? asked.error.fault : asked.kind })
     return asked

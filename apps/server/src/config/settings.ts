@@ -297,7 +297,8 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS: setting({
-    description: 'Wrong sign-in codes for one email address, from all networks together.',
+    description:
+      'Wrong sign-in codes for one email address, from all networks together. Networks from which the address signed in within 30 days have only their own limit.',
     unit: 'tries a day',
     default: '100',
     parse: wholeNumber(1, 1_000_000),
@@ -322,7 +323,7 @@ export const settings = {
   }),
   ASSAY_LIMIT_RECORDS: setting({
     description:
-      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them. Beyond them no history is read on; balances still are. A user of whom a fifth as many removed transactions are remembered adds no accounts.",
+      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them; one of more than 16 KB counts as several. Beyond them no history is read on; balances still are. A user of whom a fifth as many removed transactions are remembered adds no accounts.",
     unit: 'records',
     default: '5000000',
     parse: wholeNumber(1, 1_000_000_000_000),

@@ -1,6 +1,6 @@
 /**
- * How to show the connect page: the optional parameters of the connect URL that OAuth does not know (contract §4).
- * Errors go back to the client, because its developers wrote these parameters.
+ * How to show the connect page: the optional parameters of the connect URL that OAuth does not know
+ * (docs/guides/connect.md). Errors go back to the client, because its developers wrote these parameters.
  */
 import { hasIdShape } from '@assay/core'
 import { OAuthError, type AuthorizationRequest } from '../oauth/index.ts'

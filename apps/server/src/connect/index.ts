@@ -4,7 +4,7 @@
  */
 import { Refusal } from '@assay/core'
 import type { ConsentLanguage } from '@assay/core/consent'
-import { isSignIn, type AddResult, type Connections, type GivenCredentials } from '../connections/index.ts'
+import { isSignIn, type AddResult, type Connections, type GivenCredentials, type InTurn } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
@@ -16,9 +16,9 @@ import { hashBearer, unknownSession } from './secrets.ts'
 import { describeSession, type SessionView } from './session-view.ts'
 import * as sessions from './sessions.ts'
 import {
-  enterCode,
-  requestCode,
-  type CodeRequester,
+  enterSignInCode,
+  requestSignInCode,
+  type SignInCodeRequester,
   type Origin,
   type SignInDeps,
   type SignInLimits,
@@ -27,7 +27,7 @@ import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
 export { createAccessLog } from './manage/access-log.ts'
-export { checkCodes } from './sign-in/provider-sign-in.ts'
+export { checkProviderCodes } from './sign-in/provider-sign-in.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
 export { resendAfterSeconds } from './sign-in/sign-in.ts'
 export type { ConnectSession } from './store.ts'
@@ -41,6 +41,8 @@ export interface SourceToAdd {
   credentials: GivenCredentials
   /** A settled connection of the user whose credentials these replace. */
   repairOf?: string
+  /** Runs what needs the database when it is the caller's turn. */
+  inTurn?: InTurn
 }
 
 /** An application that adds a source for its user. */
@@ -72,9 +74,9 @@ export function createConnect(deps: ConnectDeps) {
   const { db, oauth, connections, emailSignIn } = deps
   const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
 
-  function mailCode(asker: CodeRequester, origin: Origin, email: string): Promise<string> {
+  function requestSignInCodeByMail(asker: SignInCodeRequester, origin: Origin, email: string): Promise<string> {
     if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by email is switched off here.')
-    return requestCode(signInDeps, asker, origin, email)
+    return requestSignInCode(signInDeps, asker, origin, email)
   }
 
   async function authenticate(authorization: string | undefined): Promise<ConnectSession> {
@@ -93,20 +95,20 @@ export function createConnect(deps: ConnectDeps) {
     emailSignIn,
 
     /** Throws an OAuthError that says whether it may go back to the client; `findErrorRedirect` returns the address. */
-    begin: (entries: Entries) => sessions.begin(deps, entries),
+    beginConnectSession: (entries: Entries) => sessions.beginConnectSession(deps, entries),
     findErrorRedirect: oauth.findErrorRedirect,
 
     authenticate,
     describe,
 
-    async requestCode(session: ConnectSession, origin: Origin, email: string): Promise<string> {
+    async requestSessionCode(session: ConnectSession, origin: Origin, email: string): Promise<string> {
       sessions.refuseUnless(session, 'sign_in')
-      return mailCode({ ...session, purpose: 'connect' }, origin, email)
+      return requestSignInCodeByMail({ ...session, purpose: 'connect' }, origin, email)
     },
 
-    async enterCode(session: ConnectSession, origin: Origin, code: string): Promise<void> {
+    async enterSessionCode(session: ConnectSession, origin: Origin, code: string): Promise<void> {
       sessions.refuseUnless(session, 'sign_in')
-      const email = await enterCode(signInDeps, session, origin, code)
+      const email = await enterSignInCode(signInDeps, session, origin, code)
       if (session.claimed !== null) return sessions.confirmUser(deps, session, session.claimed, email)
       await sessions.signIn(deps, session, { email }, 'email_code')
     },
@@ -134,23 +136,24 @@ export function createConnect(deps: ConnectDeps) {
     decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
 
     /** Handles the return from a provider's own page. Refuses unless this session began there with this state. */
-    completeInSession: (session: ConnectSession, answer: provider.ProviderAnswer): Promise<AddResult> =>
-      provider.completeInSession(deps, answer, session),
+    completeInSession: (session: ConnectSession, answer: provider.ProviderAnswer, inTurn?: InTurn) =>
+      provider.completeInSession(deps, answer, session, inTurn),
     /** The same for what an application began. */
     completeSignIn: (answer: provider.ProviderAnswer, of: provider.Returning): Promise<AddResult> =>
       provider.completeSignIn(deps, answer, of),
+    /** The application that began a sign-in at a provider; undefined when a session did, or nothing waits for it. */
+    findProviderAsker: (state: string) => provider.findAsker(deps, state),
     /** Where to send a provider's answer if an application began the sign-in; undefined otherwise. */
-    forwardAnswer: (answer: provider.ProviderAnswer): Promise<string | undefined> =>
-      provider.forwardAnswer(deps, answer),
+    forwardAnswer: (answer: provider.ProviderAnswer) => provider.forwardAnswer(deps, answer),
 
-    beginManaging: (clientId: string) => manage.beginManaging(deps, clientId),
+    beginManageSession: (clientId: string) => manage.beginManageSession(deps, clientId),
     authenticateManaging: (authorization: string | undefined) => manage.authenticateManaging(db, authorization),
 
     requestManageCode: (session: manage.ManageSession, origin: Origin, email: string): Promise<string> =>
-      mailCode({ ...session, purpose: 'manage' }, origin, email),
+      requestSignInCodeByMail({ ...session, purpose: 'manage' }, origin, email),
 
     async enterManageCode(session: manage.ManageSession, origin: Origin, code: string): Promise<void> {
-      await manage.signInToManage(deps, session, await enterCode(signInDeps, session, origin, code))
+      await manage.signInToManage(deps, session, await enterSignInCode(signInDeps, session, origin, code))
     },
 
     describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),
@@ -167,8 +170,8 @@ async function addInSession(deps: ConnectDeps, session: ConnectSession, source: 
   const owner = ownerOf(session)
   const { sessionId } = session
   const { credentials, ...rest } = source
-  if (!isSignIn(credentials)) return deps.connections.add(owner, { ...rest, credentials, sessionId })
-  return provider.beginInSession(deps, { ...owner, sessionId, grantId: null }, rest)
+  if (!isSignIn(credentials)) return deps.connections.add(owner, { ...rest, credentials, connectSessionId: sessionId })
+  return provider.beginSignInForSession(deps, { ...owner, connectSessionId: sessionId, grantId: null }, rest)
 }
 
 async function addForApplication(
@@ -177,10 +180,10 @@ async function addForApplication(
   { credentials, ...rest }: SourceToAdd,
 ): Promise<AddResult> {
   if (!isSignIn(credentials)) {
-    return deps.connections.add(application, { ...rest, credentials, sessionId: null })
+    return deps.connections.add(application, { ...rest, credentials, connectSessionId: null })
   }
   const { redirectUri } = credentials
-  return provider.beginForApplication(deps, { ...application, sessionId: null }, { ...rest, redirectUri })
+  return provider.beginSignInForApplication(deps, { ...application, connectSessionId: null }, { ...rest, redirectUri })
 }
 
 /** Sources are connected after sign-in and consent. */

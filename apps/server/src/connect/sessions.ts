@@ -6,9 +6,10 @@
  *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
  *
  * A session ends after thirty minutes, as if it had been declined. Only the browser that began a session knows its
- * secret; we store a hash. Each step locks its session, so two steps never run at once.
+ * secret; we store a hash. Each step locks its session, so two steps never run at once. Adding and removing an account
+ * do not lock it.
  */
-import { Refusal } from '@assay/core'
+import { notFound, Refusal } from '@assay/core'
 import {
   consentVersion,
   toAccountName,
@@ -47,7 +48,7 @@ const lifeSeconds = 1_800
 export const connectionsMax = 500
 
 /** The connect URL's parameters, as they came. Throws an OAuthError that says whether it may go back to the client. */
-export async function begin(
+export async function beginConnectSession(
   deps: SessionDeps,
   entries: readonly (readonly [string, string])[],
 ): Promise<{ session: ConnectSession; secret: string }> {
@@ -128,8 +129,8 @@ export async function signIn(
 }
 
 /**
- * A repair shares nothing that is not shared already. A user whose live grant has the scopes that are asked for goes
- * straight to it; the grant keeps the words that were agreed to, and its end.
+ * A repair shares nothing that is not shared already. A user whose live grant has exactly the scopes that are asked for
+ * goes straight to it; the grant keeps the words that were agreed to, and its end.
  */
 async function carryConsent(
   { oauth, connections }: SessionDeps,
@@ -187,7 +188,10 @@ export async function finish(
     const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
     if (owner === null || consent === null) throw new Error('a session in its last step has a user and a consent')
     const asked = { redirectUri, codeChallenge, codeChallengeMethod, scopes }
-    const code = await oauth.issueCode({ client, owner, ...asked, sessionId, consent }, tx)
+    const code = await oauth.issueAuthorizationCode(
+      { client, owner, ...asked, connectSessionId: sessionId, consent },
+      tx,
+    )
     await store.setOutcome(tx, sessionId, 'finished')
     return { redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code }
   })
@@ -231,7 +235,7 @@ export async function resume(
     const same = other?.owner?.userKey === owner.userKey && other.clientId === clientId
     const open = other?.outcome === null && other.sessionId !== sessionId
     const mailed = other?.signedInBy === 'email_code' && session.signedInBy === 'email_code'
-    if (!same || !open || !mailed) throw new Refusal('not_found', 'No such unfinished session.')
+    if (!same || !open || !mailed) throw notFound('session')
     await connections.moveSession(tx, owner, unfinishedId, sessionId)
     await store.deleteSession(tx, unfinishedId)
   })
@@ -239,7 +243,7 @@ export async function resume(
 
 const order: readonly SessionStep[] = ['sign_in', 'consent', 'connect', 'ended']
 
-/** What to do first when a step comes too early. */
+/** What is said to a call that the session, at this step, cannot take. */
 const missing: Readonly<Record<SessionStep, string>> = {
   sign_in: 'Sign in first.',
   consent: 'Consent first.',
@@ -265,7 +269,8 @@ async function lock(tx: Sql, sessionId: string): Promise<ConnectSession> {
 }
 
 /**
- * When the consent ends, which is the same in everything that a session shows and keeps: some minutes before the grant.
+ * When the consent ends: one time in everything that a session shows and keeps. A new grant is made some minutes later,
+ * and ends as much later.
  */
 export function toGrantEnd({ createdAt, consent }: ConnectSession): string {
   if (consent?.until !== undefined) return consent.until

@@ -5,10 +5,10 @@ import type { Mailer } from '../mail/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage/manage-store.ts'
 import * as signIns from './sign-in/sign-in-store.ts'
-import { findCodeToMail, type CodeDeps, type SignInPurpose } from './sign-in/sign-in.ts'
+import { findSignInCodeToMail, type SignInCodeDeps, type SignInPurpose } from './sign-in/sign-in.ts'
 import * as store from './store.ts'
 
-export interface MailTaskDeps extends CodeDeps {
+export interface MailTaskDeps extends SignInCodeDeps {
   mailer: Mailer
   tenants: Tenants
   onRefused(details: { client_id: string }): void
@@ -16,7 +16,7 @@ export interface MailTaskDeps extends CodeDeps {
 
 export function createMailTask(deps: MailTaskDeps): Handler<'sign_in_mail'> {
   return async ({ sessionId }) => {
-    const found = await findCodeToMail(deps, sessionId)
+    const found = await findSignInCodeToMail(deps, sessionId)
     if (found === undefined) return
     const client = await deps.tenants.getClient(found.clientId)
     const tenant = await deps.tenants.findTenant(client.tenantId)

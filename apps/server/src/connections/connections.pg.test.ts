@@ -89,6 +89,23 @@ describe('the read-only gate', async () => {
     assert.equal(result.added, true, JSON.stringify(result.errors))
   })
 
+  it('does not retry when the answer could come after the person has stopped waiting', async (t) => {
+    const tryAfterOneFailure = async (settings: Record<string, string>): Promise<AddResult> => {
+      const hurried = await openEngine({ ASSAY_KEY_CHECK_TIMEOUT: '21000', ...settings }, {}, t)
+      const account = await hurried.newAccount('empty')
+      const once = { kind: 'http_5xx', account_id: account.accountId, times: 1 }
+      await hurried.control('providers/kraken/faults', once)
+      return hurried.add(await hurried.newOwner(), account)
+    }
+    const refused = await tryAfterOneFailure({})
+    assert.deepEqual(
+      refused.errors.map((error) => error.cause),
+      ['venue_down'],
+    )
+    const retried = await tryAfterOneFailure({ ASSAY_PROVIDER_TIMEOUT: '10000' })
+    assert.equal(retried.added, true, JSON.stringify(retried.errors))
+  })
+
   it('finds the existing connection of an account', async () => {
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
@@ -109,7 +126,7 @@ describe('the read-only gate', async () => {
     const deps = { db: engine.db, keyring, catalog, uncheckedKeys: 'confirm', verdictTimeoutMs } as const
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
     return addConnection(deps, createSealer(keyring), owner, request)
   }
 
@@ -146,7 +163,7 @@ describe('the read-only gate', async () => {
       await insertPending(tx, owner, {
         ...{ connectionId: newId('con'), providerId: 'kraken', connectionType: 'api_key', displayLabel: null },
         ...{ stored: { sealedCredentials: 'sealed', address: null, networks: null }, keyLane: 'lane' },
-        ...{ sessionId: null, repairOf: null },
+        ...{ connectSessionId: null, repairOf: null },
       })
       const begun = engine.db.transaction((removal) => engine.connections.removeAll(removal, owner))
       await until('the removal waits', isWaiting)

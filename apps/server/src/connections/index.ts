@@ -6,11 +6,11 @@
  *   refused: row deleted          needs_reauth ──repaired──▶ syncing         removed: hidden, from any (removal.ts)
  *
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
- * verification and waits for its verdict. Workers verify, one key at a time.
+ * verification and waits for its verdict. Workers verify, for each user one key at a time.
  */
 import type { ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
-import { Refusal, type ErrorItem } from '@assay/core'
+import { notFound, type ErrorItem } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { Handler, PayloadOf } from '../jobs/index.ts'
 import type { Ask, Stop } from '../metering/index.ts'
@@ -33,11 +33,11 @@ import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
 import { lockAll, lockForRemoval } from './removal-store.ts'
 import { createDestroyTask, discard, requeueDestroying, type RemovedBy } from './removal.ts'
 import type { Schedule } from './schedule.ts'
-import { recordBreakdown, recordFault, toIssue, type Failure, type StandingDeps } from './standing.ts'
+import { recordBreakdown, recordFault, toIssue, type Failure, type StatusDeps } from './status.ts'
 import { listUnsettled, type ConnectionRow, type DueConnection } from './store.ts'
 import * as store from './store.ts'
 
-export type { AddResult } from './adding/add.ts'
+export type { AddResult, InTurn } from './adding/add.ts'
 export { recordProof, recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
 export type { CountedTransactions } from './counters-store.ts'
 export type { IssueRow } from './store.ts'
@@ -47,7 +47,7 @@ export type { Schedule } from './schedule.ts'
 export { isSignIn } from './credentials/credential-types.ts'
 export type { GivenCredentials, NewCredentials } from './credentials/credential-types.ts'
 export { checkFingerprintKeys, forgetFingerprintKeys, resealFingerprintKeys } from './credentials/fingerprints.ts'
-export { toIssue } from './standing.ts'
+export { toIssue } from './status.ts'
 export type { ConnectionRow, DueConnection, Grade } from './store.ts'
 export { toRefusedItem } from './adding/verify.ts'
 
@@ -104,7 +104,7 @@ export interface Connections extends Provisional {
    * An application reads the data of users who were idle: their connections are now read as often as those of active
    * users.
    */
-  onUserReads(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
+  onUserAccesses(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
   /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
   recordFault(ref: ConnectionRef, failure: Failure): Promise<boolean>
   /** Our own code failed. False when the connection is no longer read. */
@@ -136,9 +136,9 @@ export interface Connections extends Provisional {
 }
 
 export interface ConnectionsDeps
-  extends OpenDeps, Omit<GateDeps, 'toFingerprint'>, AddDeps, StandingDeps, Pick<ProvisionalDeps, 'onShown'> {
-  /** The connection was verified, or is due now: begin to read it. */
-  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
+  extends OpenDeps, Omit<GateDeps, 'toFingerprint'>, AddDeps, StatusDeps, Pick<ProvisionalDeps, 'onShown'> {
+  /** The connection was verified or is overdue, and has to be read now. */
+  onReadable(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** The next run is due earlier than it was. */
   onPlanned(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   schedule: Schedule
@@ -183,7 +183,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     checkRights: (ref, opened, ask) => checkRights(gate, ref, opened, ask),
 
-    async onUserReads(owners) {
+    async onUserAccesses(owners) {
       for (const { userKey } of owners) {
         await db.transaction(async (tx) => {
           const sooner = await store.planSooner(tx, userKey, schedule.activeEveryMs)
@@ -195,13 +195,13 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     recordFault: (ref, failure) => recordFault(deps, ref, failure),
     recordBreakdown: (ref, nextTryInMs) => recordBreakdown(deps, ref, nextTryInMs),
     async recordRun(tx, ref, { keyLane, jitter }) {
-      const recorded = await store.recordRead(tx, ref, { keyLane, plan: { schedule, jitter } })
+      const recorded = await store.recordConnectionRead(tx, ref, { keyLane, plan: { schedule, jitter } })
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
       return recorded
     },
     recordIdleRun: (ref, run, nextRun) => store.recordIdleRead(db, ref, { ...run, schedule }, nextRun),
     async recordRefresh(tx, ref, keyLane) {
-      const recorded = await store.recordRead(tx, ref, { keyLane, plan: null })
+      const recorded = await store.recordConnectionRead(tx, ref, { keyLane, plan: null })
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
     },
     planNext: (tx, ref, keyLane, inMs) => store.planNext(tx, ref, keyLane, inMs),
@@ -229,7 +229,7 @@ async function remove(
   which: { connectionId?: string; providerId?: string; by?: RemovedBy },
 ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }> {
   const found = await lockForRemoval(tx, owner, which)
-  if (found.length === 0) throw new Refusal('not_found', 'No such connection.')
+  if (found.length === 0) throw notFound(which.connectionId === undefined ? 'connection_to_provider' : 'connection')
   let dataDestroyed = true
   for (const { isShown, ...ref } of found) {
     if (!(await discard(deps, tx, ref, { isShown, ...(which.by && { by: which.by }) }))) dataDestroyed = false

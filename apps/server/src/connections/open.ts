@@ -6,7 +6,7 @@ import {
   type Connector,
   type Io,
   type ProviderClient,
-  type Session,
+  type AccountReader,
 } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
@@ -36,14 +36,14 @@ export interface OpenedConnection {
   connector: Connector
   /** The provider as plain data: its streams, how far apart the records of a story lie, how late rows appear. */
   definition: ProviderDefinition
-  session: Session
+  reader: AccountReader
   providerId: string
   connectionType: ConnectionType
   keyLane: string
   status: store.ConnectionStatus
-  /** True when it may be read: a grant is live, or it still belongs to its session. */
+  /** True when it may be read: a grant is live, or it still belongs to its connect session. */
   allowed: boolean
-  sessionId: string | null
+  connectSessionId: string | null
   repairOf: string | null
   /** Epoch ms; null when the key's rights were never read. */
   rightsCheckedAtMs: number | null
@@ -65,15 +65,15 @@ export async function openConnection(
   const definition = deps.getDefinition(row.provider_id)
   const connector = await deps.loadConnector(row.provider_id)
   const nonces = createNonces(() => deps.now())
-  const places = {
+  const urls = {
     baseUrl: deps.providerUrls[row.provider_id],
     ...(deps.chainUrls === undefined ? {} : { chainUrls: deps.chainUrls }),
   }
   const io: Io = {
-    fetch: restrictFetch(deps.fetch, listOrigins(definition, places)),
+    fetch: restrictFetch(deps.fetch, listOrigins(definition, urls)),
     now: () => deps.now(),
     nextNonce: () => nonces.next(),
-    ...places,
+    ...urls,
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
   const credentials = await openCredentials(row.connection_type, {
@@ -86,13 +86,13 @@ export async function openConnection(
   return {
     connector,
     definition,
-    session: connector.open(credentials, io),
+    reader: connector.open(credentials, io),
     providerId: row.provider_id,
     connectionType: row.connection_type,
     keyLane: row.key_lane,
     status: row.status,
     allowed: row.allowed,
-    sessionId: row.session_id,
+    connectSessionId: row.session_id,
     repairOf: row.repair_of,
     rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
     nonces,

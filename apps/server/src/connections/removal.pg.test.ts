@@ -38,6 +38,26 @@ describe('removing everything of a user', async () => {
   })
 })
 
+describe('upkeep', async () => {
+  const { db, connections, newOwner } = await openEngine()
+
+  it('destroys the keys of every session that lapsed in the same minute, however many there are', async () => {
+    const owner = await newOwner()
+    const lapsed = 230
+    await db.execute('insert into user_ledgers (user_key, connection_keys) values ($1, $2)', [owner.userKey, lapsed])
+    await db.execute(
+      `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id,
+         connection_type, status, key_lane, session_id, sealed_credentials, created_at, added_at)
+       select $1::bigint, g, 'con_lapsed_' || g, $2, $3, $4, 'kraken', 'api_key', 'syncing', 'lane ' || g, 'ses_' || g,
+         'sealed', $5::timestamptz, $5::timestamptz
+       from generate_series(1, $6::integer) g`,
+      [owner.userKey, owner.tenantKey, owner.tenantId, owner.userId, db.now(), lapsed],
+    )
+    await connections.sweep()
+    assert.deepEqual(await db.rows('select id from connections where sealed_credentials is not null'), [])
+  })
+})
+
 describe('removing a connection with a long history', async () => {
   const engine = await openEngine()
   const { db } = engine

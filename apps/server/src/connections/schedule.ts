@@ -3,7 +3,7 @@
  * account looks at it, so a connection counts as read when it is added.
  *
  * The interval is computed in SQL, by the statement that plans the next run: it must see a user who came back a moment
- * ago. For a user who comes back later, `onUserReads` shortens the plan.
+ * ago. For a user who comes back later, `onUserAccesses` shortens the plan.
  */
 
 export interface Schedule {

@@ -103,7 +103,7 @@ export async function findSealedSignIn(
 export interface OpenableRow {
   /** Of all connections of the user. */
   user_records: string
-  /** A grant is live, or the connection still belongs to its session. */
+  /** A grant is live, or the connection still belongs to its connect session. */
   allowed: boolean
   provider_id: string
   status: ConnectionStatus
@@ -176,7 +176,7 @@ export async function planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inM
   return planned === 1
 }
 
-export interface RecordedRead {
+export interface RecordedConnectionRead {
   /** A first read, a recovery, or another number of transactions than at the end of the last run. */
   isNews: boolean
   nextSyncInMs: number
@@ -186,11 +186,11 @@ export interface RecordedRead {
  * Everything was read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has
  * another key since. With a schedule, the next run is planned by it; without one it stays where it is.
  */
-export async function recordRead(
+export async function recordConnectionRead(
   tx: Sql,
   ref: ConnectionRef,
   { keyLane, plan }: { keyLane: string; plan: { schedule: Schedule; jitter: number } | null },
-): Promise<RecordedRead | undefined> {
+): Promise<RecordedConnectionRead | undefined> {
   const row = await tx.maybeRow<{ is_news: boolean; next_ms: number }>(
     `with before as (
        select c.user_key, c.connection_key, c.status, c.synced_count, c.session_id,
@@ -215,7 +215,7 @@ export async function recordRead(
 
 /**
  * The whole end of a run that found nothing: one statement, because most runs find nothing. Otherwise it does nothing
- * and returns false, and `recordRead` decides. It announces nothing, because nothing has changed.
+ * and returns false, and `recordConnectionRead` decides. It announces nothing, because nothing has changed.
  *
  * A statement that only names one user's tables is sent to the user's shard as a whole, and the queue is not on it. The
  * one row of the clock, a table of the coordinator, keeps the call that adds the job where the queue is.

@@ -27,11 +27,11 @@ describe('a connection', async () => {
   const countNotices = async ({ userKey }: Owner): Promise<number> =>
     (await db.rows('select from user_notices where user_key = $1', [userKey])).length
   const toMs = (seq: string | null): number => Number(BigInt(seq ?? '0') >> 20n)
-  const addInSession = async (owner: Owner, sessionId: string): Promise<ConnectionRef> => {
+  const addInSession = async (owner: Owner, connectSessionId: string): Promise<ConnectionRef> => {
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
     const adding = engine.connections.add(owner, {
-      ...{ providerId: 'kraken', displayLabel: null, credentials, sessionId },
+      ...{ providerId: 'kraken', displayLabel: null, credentials, connectSessionId },
     })
     let added: Awaited<typeof adding> | undefined
     void adding.then((result) => (added = result))
@@ -39,8 +39,8 @@ describe('a connection', async () => {
     assert.ok(added.connectionId !== null)
     return engine.toRef(owner, added.connectionId)
   }
-  const settle = (owner: Owner, sessionId: string): Promise<boolean> =>
-    db.transaction((tx) => engine.connections.settleSession(tx, owner, sessionId))
+  const settle = (owner: Owner, connectSessionId: string): Promise<boolean> =>
+    db.transaction((tx) => engine.connections.settleSession(tx, owner, connectSessionId))
 
   it('that is added outside a session is shown once its key has been verified, at its own change number', async () => {
     const before = Date.now()
@@ -115,7 +115,7 @@ describe('a connection', async () => {
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
     const adding = engine.connections.add(owner, {
-      ...{ providerId: 'kraken', displayLabel: null, credentials, sessionId: 'ses_2' },
+      ...{ providerId: 'kraken', displayLabel: null, credentials, connectSessionId: 'ses_2' },
     })
     const pending = async (): Promise<boolean> =>
       (await db.maybeRow("select from connections where user_key = $1 and status = 'pending'", [owner.userKey])) !==

@@ -2,21 +2,23 @@
  * What a tenant sees of its own users. Every query carries the condition of grants.ts: a row without a live grant that
  * covers it is not found, not filtered out afterwards. Reads views of other rooms; writes only its statistics and feed.
  */
-import { Refusal } from '@assay/core'
+import { notFound } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { readFeed, type FeedRequest } from './feed/feed.ts'
-import { bringUpToDate } from './fold.ts'
+import { bringUpToDate, foldAll } from './fold.ts'
 import type { CoveredScope } from './grants.ts'
 import * as pages from './transactions/page-store.ts'
 import * as stats from './statistics/stats-store.ts'
 import * as transactions from './transactions/transactions-store.ts'
 import * as users from './users-store.ts'
+import { listTenants, lockTenant, noteEveryUser } from './fold-store.ts'
+import * as store from './statistics/statistics-store.ts'
 
 export { sweepFeed } from './feed/feed.ts'
-export type { FeedItem, TenantPlace } from './feed/feed.ts'
-export { createStatistics, type Statistics } from './statistics/statistics.ts'
-export type { TenantReading } from './transactions/page-store.ts'
+export type { FeedItem, TenantFeedPoint } from './feed/feed.ts'
+
+export type { AuthorizedTenantPage } from './transactions/page-store.ts'
 export type { RemovedRow, TransactionRow } from './transactions/transactions-store.ts'
 export type { UserRow } from './users-store.ts'
 
@@ -29,11 +31,9 @@ export interface EnterpriseDeps {
 export type Enterprise = ReturnType<typeof createEnterprise>
 
 export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
-  const notFound = (): Refusal => new Refusal('not_found', 'No user with this id has given a consent that covers this.')
-
   async function getCovered(tenantKey: number, userId: string, scope: CoveredScope): Promise<Owner> {
     const owner = await users.findCovered(db, tenantKey, userId, scope)
-    if (owner === undefined) throw notFound()
+    if (owner === undefined) throw notFound('user')
     return owner
   }
 
@@ -52,14 +52,14 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
 
     async getUser(tenantKey: number, userId: string): Promise<users.UserRow> {
       const user = await users.findUser(db, tenantKey, userId)
-      if (user === undefined) throw notFound()
+      if (user === undefined) throw notFound('user')
       return user
     },
 
     async endUser(tenantKey: number, userId: string): Promise<number> {
       const owner = await users.findOwner(db, tenantKey, userId)
       const ended = owner === undefined ? 0 : await endGrants(owner)
-      if (ended === 0) throw notFound()
+      if (ended === 0) throw notFound('user')
       return ended
     },
 
@@ -72,12 +72,20 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     /** Keeps the users whose live grants cover the scope. */
     listCovered: (userKeys: readonly string[], scope: CoveredScope) => users.listCovered(db, userKeys, scope),
 
+    /** All users whose live grants cover the scope; undefined when there are more than `max`. */
+    listFewCovered: (tenantKey: number, scope: CoveredScope, max: number) =>
+      users.listFewCovered(db, tenantKey, scope, max),
+
+    /** The same for users by their ids; ids of others are left out. */
+    listCoveredByName: (tenantKey: number, userIds: readonly string[], scope: CoveredScope) =>
+      users.listCoveredByName(db, tenantKey, userIds, scope),
+
     listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>
       users.listPositions(db, userKey, page),
 
     /** A page without filters; undefined when the token is not valid. */
-    readPage: (tokenHash: Buffer, request: Parameters<typeof pages.readPage>[2]) =>
-      pages.readPage(db, tokenHash, request),
+    readPage: (tokenHash: Buffer, request: Parameters<typeof pages.readTenantPage>[2]) =>
+      pages.readTenantPage(db, tokenHash, request),
     /** The holder of a token that has not been checked yet; undefined when the token is not valid. */
     findCaller: (tokenHash: Buffer) => pages.findCaller(db, tokenHash),
 
@@ -99,5 +107,46 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     countAccounts: (tenantKey: number) => summarize(tenantKey, stats.countAccounts),
     sumBalances: (tenantKey: number) => summarize(tenantKey, stats.sumBalances),
     listTopAssets: (tenantKey: number) => summarize(tenantKey, stats.listTopAssets),
+  }
+}
+
+/** The statistics of tenants, as upkeep and the operator use them. fold.ts keeps them, stats-store.ts shows them. */
+export type Statistics = ReturnType<typeof createStatistics>
+
+const differencesMax = 100
+
+export function createStatistics({ db }: { db: Database }) {
+  return {
+    /** Counts again every user with a notice, and numbers their changes for the tenant's feed. */
+    fold: () => foldAll(db),
+
+    /** Where the statistics differ from the tables; only the first of many differences. */
+    async verify(): Promise<store.Difference[]> {
+      const found: store.Difference[] = []
+      for (const tenantKey of await listTenants(db)) {
+        await bringUpToDate(db, tenantKey, { foldsMax: Infinity })
+        await db.transaction(async (tx) => {
+          await lockTenant(tx, tenantKey)
+          found.push(...(await store.listUserDifferences(tx, tenantKey, tx.now(), differencesMax)))
+          found.push(...(await store.listSumDifferences(tx, tenantKey, differencesMax)))
+        })
+        if (found.length >= differencesMax) break
+      }
+      return found.slice(0, differencesMax)
+    },
+
+    /** Counts every user again while the service keeps answering requests. Returns the number of tenants. */
+    async rebuild(): Promise<number> {
+      const tenantKeys = await listTenants(db)
+      for (const tenantKey of tenantKeys) {
+        await db.transaction(async (tx) => {
+          await lockTenant(tx, tenantKey)
+          await store.sumAgain(tx, tenantKey)
+          await noteEveryUser(tx, tenantKey)
+        })
+        await bringUpToDate(db, tenantKey, { foldsMax: Infinity })
+      }
+      return tenantKeys.length
+    },
   }
 }

@@ -60,13 +60,13 @@ export interface TestConnection {
   connectionId: string
   providerId?: string
   /** The session that made it, if that was not redeemed. */
-  sessionId?: string
+  connectSessionId?: string
 }
 
 export async function insertConnection(
   db: Pick<Database, 'execute' | 'now'>,
   owner: Owner,
-  { connectionKey, connectionId, providerId = 'kraken', sessionId }: TestConnection,
+  { connectionKey, connectionId, providerId = 'kraken', connectSessionId }: TestConnection,
 ): Promise<void> {
   await db.execute('insert into user_ledgers (user_key) values ($1::bigint) on conflict do nothing', [owner.userKey])
   await db.execute(
@@ -83,7 +83,7 @@ export async function insertConnection(
       owner.tenantId,
       owner.userId,
       providerId,
-      sessionId ?? null,
+      connectSessionId ?? null,
       db.now(),
     ],
   )

@@ -102,6 +102,24 @@ export async function findCovered(
   return (await listCovered(sql, [user.userKey], scope)).length === 1 ? user : undefined
 }
 
+/** Those of the named users whose live grants cover the scope. */
+export async function listCoveredByName(
+  sql: Sql,
+  tenantKey: number,
+  userIds: readonly string[],
+  scope: CoveredScope,
+): Promise<string[]> {
+  const named = await sql.rows<{ user_key: string }>(
+    'select user_key from tenant_users where tenant_key = $1 and id = any($2::text[])',
+    [tenantKey, [...userIds]],
+  )
+  return listCovered(
+    sql,
+    named.map(({ user_key: userKey }) => userKey),
+    scope,
+  )
+}
+
 export interface AccountRow {
   user_key: string
   user_id: string
@@ -178,6 +196,21 @@ export async function listPositions(
       page.limit,
     ],
   )
+}
+
+/** Users of a tenant whose live grants cover the scope; undefined when there are more than `max`. */
+export async function listFewCovered(
+  sql: Sql,
+  tenantKey: number,
+  scope: CoveredScope,
+  max: number,
+): Promise<string[] | undefined> {
+  const rows = await sql.rows<{ user_key: string }>(
+    `select distinct g.user_key from grant_terms g
+     where g.tenant_key = $1::integer and ${isLive('g', '$2')} and '${scope}' = any(g.scopes) limit $3`,
+    [tenantKey, sql.now(), max + 1],
+  )
+  return rows.length > max ? undefined : rows.map(({ user_key: userKey }) => userKey)
 }
 
 /** Keeps the users whose live grants cover the scope. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { describe, it } from 'node:test'
-import { accepts } from './transport/compress.ts'
+import { accepts } from './routes.ts'
 import { openResource } from './test-resource.ts'
 
 interface Raw {

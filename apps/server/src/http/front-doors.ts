@@ -4,7 +4,7 @@ import type { Claims } from '../claims/index.ts'
 import type { Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Enterprise } from '../enterprise/index.ts'
-import type { Places } from '../limits/index.ts'
+import type { Slots } from '../limits/index.ts'
 import type { Oauth } from '../oauth/index.ts'
 import type { Portfolio } from '../portfolio/index.ts'
 import type { Proof } from '../proof/index.ts'
@@ -25,9 +25,9 @@ export interface FrontDoors {
   proof: Pick<Proof, 'explain' | 'list'>
   enterprise: Enterprise
   oauth: Pick<Oauth, 'isAllowed'>
-  places: Places
-  /** The tenant itself, through one of its clients, was given something of these users. */
-  onTenantRead: (clientId: string, userKeys: ReadonlySet<string>, endpoint: string) => void
+  slots: Slots
+  /** The tenant itself, through one of its clients, is given something of these users. Refuses what cannot be recorded. */
+  onTenantAccess: (clientId: string, userKeys: ReadonlySet<string>, endpoint: string) => Promise<void>
   /** Epoch ms, by the database's clock. */
   now: () => number
   /** How long removed transactions are kept for clients that poll. */

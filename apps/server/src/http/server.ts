@@ -30,7 +30,7 @@ import { limitUnread, unreadLimits, type UnreadLimits } from './transport/unread
 import { systemRoutes } from './system/system.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { traceRequests } from './trace-requests.ts'
-import { sunsetHeaders } from './v1/sunset.ts'
+import { sunsetHeaders } from './v1/index.ts'
 
 export interface HttpOptions {
   log: Log

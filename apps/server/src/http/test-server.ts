@@ -101,8 +101,8 @@ const fail = { ...open, id: 'fail', path: '/accounts/v2/fail/{how}', params: z.o
 /** The rows of every list here. */
 const rows = Array.from({ length: 75 }, (_, index) => `row ${String(index).padStart(3, '0')}`)
 
-function cutPage(limit: number | null, position: readonly string[] | undefined): { data: string[]; end?: string[] } {
-  const rest = rows.filter((row) => position?.[0] === undefined || row > position[0])
+function cutPage(limit: number | null, point: readonly string[] | undefined): { data: string[]; end?: string[] } {
+  const rest = rows.filter((row) => point?.[0] === undefined || row > point[0])
   const data = rest.slice(0, limit ?? rest.length)
   const last = data.at(-1)
   return data.length < rest.length && last !== undefined ? { data, end: [last] } : { data }
@@ -118,11 +118,11 @@ const faults: Readonly<Record<string, () => Error>> = {
 
 function registerTestRoutes(serve: Serve, app: HttpServer['app']): void {
   serve(app, listRows, async ({ page }) => {
-    const { data, end } = cutPage(page.limit, page.position)
+    const { data, end } = cutPage(page.limit, page.point)
     return { text: JSON.stringify({ page: { next: page.next(end) }, data }) }
   })
   serve(app, listRowsV1, async ({ page }) => {
-    const { data, end } = cutPage(page.limit, page.position)
+    const { data, end } = cutPage(page.limit, page.point)
     return { json: data, headers: linkHeaders(page.next(end)) }
   })
   serve(app, getThing, async ({ params }) => ({

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Refusal } from '@assay/core'
+import { notFound, Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Admission } from './request/admission.ts'
@@ -158,7 +158,7 @@ function toPolicy({ authUrl, baseUrl }: WidgetOptions, framedBy: string | undefi
 }
 
 function sendKnown(file: StaticFile | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (file === undefined) throw new Refusal('not_found', 'not found')
+  if (file === undefined) throw notFound('file')
   return sendFile(request, reply, file)
 }
 

@@ -1,15 +1,15 @@
 /**
- * How much one caller may ask for (contract §10). Counted in this process alone, or in the parent of several
- * (asked.ts): API processes on different machines each grant the full limit, and no protection of data depends on it
- * (see docs/decisions).
+ * How much one caller may ask for (the settings are in docs/configuration.md). Counted in this process alone, or in the
+ * parent of several (asked.ts): API processes on different machines each grant the full limit, and no protection of
+ * data depends on it (see docs/decisions).
  */
 import { isIPv6 } from 'node:net'
-import type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
+import type { Limits, LimitSettings, LimitVerdict } from './asked.ts'
 import { createWindow, type Window } from './window.ts'
 
 export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
-export type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
-export { createPlaces, type CountedPlaces, type Places } from './places.ts'
+export type { Limits, LimitSettings, LimitVerdict } from './asked.ts'
+export { createSlots, type CountedSlots, type Slots } from './slots.ts'
 
 const windowSeconds = 60
 const delayFirstMs = 250

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLimits, createPlaces, toNetwork } from './index.ts'
+import { createLimits, createSlots, toNetwork } from './index.ts'
 import { createWindow } from './window.ts'
 
 describe('a window', () => {
@@ -94,16 +94,16 @@ describe('the limits', () => {
   })
 })
 
-describe('places for long responses', () => {
+describe('slots for long responses', () => {
   it('are counted across all holders, and become free when they are released or their holder ends', () => {
-    const places = createPlaces()
-    assert.deepEqual([places.take('a', 2, 1), places.take('a', 2, 2), places.take('a', 2, 2)], [true, true, false])
-    assert.equal(places.take('b', 2, 1), true)
-    places.leave('a', 1)
-    // A holder cannot release a place that it does not have.
-    places.leave('a', 1)
-    assert.deepEqual([places.take('a', 2, 3), places.take('a', 2, 3)], [true, false])
-    places.leaveAll(2)
-    assert.deepEqual([places.take('a', 2, 3), places.take('a', 2, 3)], [true, false])
+    const slots = createSlots()
+    assert.deepEqual([slots.take('a', 2, 1), slots.take('a', 2, 2), slots.take('a', 2, 2)], [true, true, false])
+    assert.equal(slots.take('b', 2, 1), true)
+    slots.leave('a', 1)
+    // A holder cannot release a slot that it does not have.
+    slots.leave('a', 1)
+    assert.deepEqual([slots.take('a', 2, 3), slots.take('a', 2, 3)], [true, false])
+    slots.leaveAll(2)
+    assert.deepEqual([slots.take('a', 2, 3), slots.take('a', 2, 3)], [true, false])
   })
 })

@@ -14,7 +14,7 @@ export interface Mail {
   to: string
   subject: string
   text: string
-  /** The session that asked for it. */
+  /** The connect session or manage session that asked for it. */
   sessionId: string
 }
 

@@ -1,8 +1,10 @@
 /**
- * All SQL over authorization_codes, with everything that redeeming one writes.
+ * Issues and redeems authorization codes, with everything that redeeming one writes; grant-store.ts deletes those of an
+ * ended grant.
  *
- * A redemption is two statements and needs no transaction of its own: the first only reads, and the second deletes the
- * code and writes everything that follows from it. If several redemptions run at once, one gets the row; the others
+ * A redemption is two statements: the first only reads, and the second deletes the code and writes everything that
+ * follows from it. The second is atomic by itself; token.ts puts it into a transaction only so that `onCodeRedeemed`
+ * commits with it. If several redemptions run at once, one gets the row; the others
  * wait for it and then find it gone. Within the second statement each step selects from the one before, so locks are
  * taken in the order code, grant, family, as everywhere in this room.
  */
@@ -10,7 +12,7 @@ import type { Sql } from '../db/index.ts'
 import { toNoticeQuery } from '../notices.ts'
 import type { Owner } from '../owner.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../tenants/index.ts'
-import { accessTokenSeconds, codeSeconds } from './lifetimes.ts'
+import { accessTokenSeconds, authorizationCodeSeconds } from './lifetimes.ts'
 import type { CodeChallengeMethod } from './token-values.ts'
 
 /** What the person agreed to, as it was shown. */
@@ -22,7 +24,7 @@ export interface Consent {
   until?: string
 }
 
-export interface NewCode {
+export interface NewAuthorizationCode {
   codeHash: Buffer
   owner: Owner
   clientId: string
@@ -30,16 +32,16 @@ export interface NewCode {
   codeChallenge: string
   codeChallengeMethod: CodeChallengeMethod
   scopes: readonly PlatformScope[]
-  sessionId: string | null
+  connectSessionId: string | null
   consent: Consent
 }
 
-export async function insertCode(sql: Sql, { owner, ...code }: NewCode): Promise<void> {
+export async function insertAuthorizationCode(sql: Sql, { owner, ...code }: NewAuthorizationCode): Promise<void> {
   await sql.execute(
     `insert into authorization_codes (user_key, code_hash, tenant_key, tenant_id, user_id, client_id, redirect_uri,
                                       code_challenge, code_challenge_method, scopes, session_id, consent, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-             $13::timestamptz + make_interval(secs => ${codeSeconds}))`,
+             $13::timestamptz + make_interval(secs => ${authorizationCodeSeconds}))`,
     [
       owner.userKey,
       code.codeHash,
@@ -51,19 +53,19 @@ export async function insertCode(sql: Sql, { owner, ...code }: NewCode): Promise
       code.codeChallenge,
       code.codeChallengeMethod,
       code.scopes,
-      code.sessionId,
+      code.connectSessionId,
       JSON.stringify(code.consent),
       sql.now(),
     ],
   )
 }
 
-export interface PresentedCode {
+export interface PresentedAuthorizationCode {
   userKey: string
   codeHash: Buffer
 }
 
-export interface FoundCode {
+export interface FoundAuthorizationCode {
   tenantKey: number
   tenantId: string
   userId: string
@@ -71,25 +73,25 @@ export interface FoundCode {
   codeChallenge: string
   codeChallengeMethod: CodeChallengeMethod
   scopes: PlatformScope[]
-  sessionId: string | null
+  connectSessionId: string | null
   expired: boolean
   /** The end of the grant whose consent is carried over; null for a consent that was given now. */
   carriedUntil: string | null
 }
 
 /** A client, and a code that was issued to it and is not redeemed yet. */
-export async function findCode(
+export async function findAuthorizationCode(
   sql: Sql,
-  presented: PresentedCode,
+  presented: PresentedAuthorizationCode,
   clientId: string,
-): Promise<{ client: TokenClient | null; code: FoundCode | null }> {
-  return sql.row<{ client: TokenClient | null; code: FoundCode | null }>(
+): Promise<{ client: TokenClient | null; code: FoundAuthorizationCode | null }> {
+  return sql.row<{ client: TokenClient | null; code: FoundAuthorizationCode | null }>(
     `select
        (select row_to_json(client) from (${toTokenClientQuery('$3', '$4')}) client) as client,
        (select row_to_json(code) from (
           select tenant_key as "tenantKey", tenant_id as "tenantId", user_id as "userId",
                  redirect_uri as "redirectUri", code_challenge as "codeChallenge",
-                 code_challenge_method as "codeChallengeMethod", scopes, session_id as "sessionId",
+                 code_challenge_method as "codeChallengeMethod", scopes, session_id as "connectSessionId",
                  expires_at <= $4::timestamptz as expired, consent->>'until' as "carriedUntil"
           from authorization_codes
           where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text) code) as code`,
@@ -97,7 +99,7 @@ export async function findCode(
   )
 }
 
-export interface Redemption extends PresentedCode {
+export interface Redemption extends PresentedAuthorizationCode {
   clientId: string
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
@@ -115,7 +117,7 @@ export interface Redemption extends PresentedCode {
  * is gone. A consent that is carried over needs a live grant: if the grant has ended since, the code is spent and gives
  * nothing.
  */
-export async function redeemCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
+export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
   const redeemed = await sql.maybeRow<{ grantId: string }>(
     `with spent as (
        delete from authorization_codes

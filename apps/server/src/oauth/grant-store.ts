@@ -66,6 +66,7 @@ export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Pr
 /** Those that ended. */
 export async function revokeGrants(tx: Sql, userKey: string): Promise<Pick<Grant, 'grantId' | 'clientId'>[]> {
   const ended: Pick<Grant, 'grantId' | 'clientId'>[] = []
+  await lockGrants(tx, userKey)
   for (const { grantId } of await listGrants(tx, userKey)) {
     const clientId = await revokeGrant(tx, userKey, grantId)
     if (clientId !== undefined) ended.push({ grantId, clientId })
@@ -102,9 +103,20 @@ export async function markLapseSeen(tx: Sql, userKey: string, before: string): P
   return later === undefined
 }
 
+/** Everything that ends takes its locks in one order: codes, grants, families. Two ends then never wait in a circle. */
+async function lockGrants(tx: Sql, userKey: string): Promise<void> {
+  for (const [table, key] of [
+    ['authorization_codes', 'code_hash'],
+    ['grants', 'id'],
+  ] as const) {
+    await tx.rows(`select from ${table} where user_key = $1 order by ${key} for update`, [userKey])
+  }
+}
+
 /** Access tokens need no deleting: without its family a token is refused, and its row lives fifteen minutes. */
 export async function deleteUser(tx: Sql, userKey: string): Promise<void> {
-  for (const table of ['authorization_codes', 'token_families', 'grants']) {
+  await lockGrants(tx, userKey)
+  for (const table of ['authorization_codes', 'grants', 'token_families']) {
     await tx.execute(`delete from ${table} where user_key = $1`, [userKey])
   }
 }

@@ -186,6 +186,22 @@ describe('grants', async () => {
       assert.equal(((await redeeming.outcome) as { code?: string }).code, 'invalid_grant')
       assert.deepEqual(await db.rows('select 1 from token_families where user_key = $1', [userKey]), [])
     })
+
+    it('its user can be deleted at the same moment: the deletion waits, and neither fails', async () => {
+      const user = await userNamed('leaving')
+      await signIn({ user: 'leaving' })
+      const deleting = await db.transaction(async (tx) => {
+        await tx.execute('update grants set revoked_at = $2::timestamptz where user_key = $1', [user.userKey, tx.now()])
+        const outcome = db.transaction((other) => oauth.deleteUser(other, user)).then(() => 'deleted')
+        await until('the deletion waits for the grant', isWaiting)
+        await endGrant(tx, user.userKey)
+        return { outcome }
+      })
+      assert.equal(await deleting.outcome, 'deleted')
+      for (const table of ['grants', 'token_families']) {
+        assert.deepEqual(await db.rows(`select 1 from ${table} where user_key = $1`, [user.userKey]), [])
+      }
+    })
   })
 
   describe('a notice for the tenant', () => {

@@ -12,7 +12,7 @@ import { recordAudit } from '../audit.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
 import type { Owner } from '../owner.ts'
-import type { Client, PlatformScope, Tenants } from '../tenants/index.ts'
+import { enterpriseScopes, platformScopes, type Client, type PlatformScope, type Tenants } from '../tenants/index.ts'
 import {
   findErrorRedirect,
   parseAuthorizationRequest,
@@ -24,7 +24,6 @@ import type { OauthRequest } from './client-authentication.ts'
 import type { Consent } from './code-store.ts'
 import * as codes from './code-store.ts'
 import * as grants from './grant-store.ts'
-import { toMetadata } from './metadata.ts'
 import type { ExchangeDeps, OAuthError, ReturnAddress } from './protocol.ts'
 import {
   findBearer,
@@ -35,7 +34,7 @@ import {
   type CodeChallengeMethod,
   type RandomBytes,
 } from './token-values.ts'
-import { introspect, revoke } from './tokens/issued-tokens.ts'
+import { introspect, revoke } from './tokens/revoke-introspect.ts'
 import { token } from './tokens/token.ts'
 
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './protocol.ts'
@@ -72,7 +71,7 @@ export interface NewAuthorization {
   codeChallengeMethod: CodeChallengeMethod
   scopes: readonly PlatformScope[]
   /** The connect session that leads to the code. */
-  sessionId: string | null
+  connectSessionId: string | null
   consent: Consent
 }
 
@@ -110,11 +109,14 @@ export function createOauth(deps: OauthDeps) {
   }
 
   /** RFC 6749 §4.1.2. The caller has seen the user consent; the user and the client are of one tenant. */
-  async function issueCode({ client, ...authorization }: NewAuthorization, sql: Sql = db): Promise<string> {
+  async function issueAuthorizationCode(
+    { client, ...authorization }: NewAuthorization,
+    sql: Sql = db,
+  ): Promise<string> {
     const { tenantKey, userKey } = authorization.owner
     if (client.tenantKey !== tenantKey) throw new Error('a code was asked for across tenants')
     const code = newUserToken(userKey, randomBytes)
-    await codes.insertCode(sql, { ...authorization, clientId: client.clientId, codeHash: sha256(code) })
+    await codes.insertAuthorizationCode(sql, { ...authorization, clientId: client.clientId, codeHash: sha256(code) })
     return code
   }
 
@@ -140,7 +142,7 @@ export function createOauth(deps: OauthDeps) {
     toCodeRedirect: (to: ReturnAddress, code: string): string => toCodeRedirect(issuer, to, code),
     /** Undefined when the error belongs on a page of ours. */
     findErrorRedirect: (error: OAuthError): string | undefined => findErrorRedirect(issuer, error),
-    issueCode,
+    issueAuthorizationCode,
     token: (request: OauthRequest) => token(tokenDeps, request),
     authenticate,
     /** For an answer that takes long: whether what it was allowed by still holds. */
@@ -151,7 +153,7 @@ export function createOauth(deps: OauthDeps) {
     /** The user is deleted: ends every code, token and grant of the user. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
-    listGrants: (user: Owner) => grants.listGrants(db, user.userKey),
+    listGrants: (user: Pick<Owner, 'userKey'>) => grants.listGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
     revokeGrant: (user: Owner, grantId: string): Promise<boolean> => revokeGrant(deps, user, grantId),
     /** Ends every grant of the user; how many there were. */
@@ -189,4 +191,28 @@ function endGrants(db: Database, user: Owner): Promise<number> {
     }
     return ended.length
   })
+}
+
+// The metadata of the authorization server: RFC 8414 §2, and RFC 9207 §3 for the issuer in authorization answers.
+
+/** `issuer` is `{auth_url}` to the letter: clients compare it as text with the `iss` they are sent. */
+function toMetadata(issuer: string, widgetUrl: string) {
+  const withSecret = ['client_secret_basic', 'client_secret_post']
+  return {
+    issuer,
+    authorization_endpoint: widgetUrl,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    token_endpoint: `${issuer}/oauth/token`,
+    token_endpoint_auth_methods_supported: ['none', ...withSecret],
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: ['none', ...withSecret],
+    introspection_endpoint: `${issuer}/oauth/introspect`,
+    introspection_endpoint_auth_methods_supported: withSecret,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+    scopes_supported: [...platformScopes, ...enterpriseScopes],
+    authorization_response_iss_parameter_supported: true,
+  }
 }

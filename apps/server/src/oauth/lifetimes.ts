@@ -1,5 +1,5 @@
 /** How long things live, in seconds of the database's clock. Contract numbers: clients see them as expires_in. */
-export const codeSeconds = 60
+export const authorizationCodeSeconds = 60
 export const accessTokenSeconds = 900
 /** A grant, and with it the refresh tokens of the family that its code made. */
 export const grantSeconds = 31_536_000

@@ -93,7 +93,7 @@ export interface CodeRedeemed extends Owner {
   clientId: string
   grantId: string
   /** The connect session that led to the code. */
-  sessionId: string
+  connectSessionId: string
 }
 
 /** What every grant type of the token endpoint is given. */

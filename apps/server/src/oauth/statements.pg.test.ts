@@ -28,7 +28,7 @@ describe('statements', async () => {
   })
 
   it('an exchange of a code from a session takes two, in one transaction with settling the session', async () => {
-    const { code } = await authorize({ sessionId: 'session-1' })
+    const { code } = await authorize({ connectSessionId: 'session-1' })
     await count(() => oauth.token(request({ ...byCode, code, ...demo })))
     assert.deepEqual(
       statements.map((text) => text.trim().split(/\s/)[0]),

@@ -30,7 +30,7 @@ export interface AuthorizationChoices {
   user?: string
   method?: 'S256' | 'plain'
   redirectUri?: string
-  sessionId?: string
+  connectSessionId?: string
   /** The consent is carried over from a grant that ends then. */
   carriedUntil?: string
 }
@@ -105,7 +105,12 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
     const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId })
     const { carriedUntil: until } = choices
     const consent = { version: '1', text: 'Read holdings and transactions', ...(until === undefined ? {} : { until }) }
-    const code = await oauth.issueCode({ ...request, owner, sessionId: choices.sessionId ?? null, consent })
+    const code = await oauth.issueAuthorizationCode({
+      ...request,
+      owner,
+      connectSessionId: choices.connectSessionId ?? null,
+      consent,
+    })
     return { code, verifier, challenge, owner }
   }
 

@@ -1,5 +1,5 @@
 /** For operators: the state of the service (`status`), and whether this installation is sound (`doctor`). */
-import { checkCodes } from '../connect/index.ts'
+import { checkProviderCodes } from '../connect/index.ts'
 import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
 import { checkMigrations, isDatabaseAway, type Database, type HostState } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
@@ -249,7 +249,7 @@ async function examineSeals(db: Database, keyring: Keyring): Promise<Finding[]> 
     toFinding(
       'sign-ins at providers',
       'codes',
-      await checkCodes(db, keyring),
+      await checkProviderCodes(db, keyring),
       `${back}, or wait ten minutes: they lapse`,
     ),
   ]

@@ -1,6 +1,6 @@
 /**
  * A user's feed of changes. Every change has a number of the user's own counter (ledger/changes-store.ts), and a
- * position in the feed is a pair (seq, sub):
+ * point in the feed is a pair (seq, sub):
  *
  *   a transaction that changed after its connection was shown   (its change_seq, 0)
  *   one that was written before                                 (the connection's shown_seq, its change_seq)
@@ -8,8 +8,8 @@
  *   a row of a removed connection that is not destroyed yet     (the connection's hidden_seq, its change_seq); removed
  *
  * Showing or hiding a connection is therefore one number, which is expanded here, and a destroyed row keeps its
- * position. The numbers of one user are committed in their order, because a commit holds the lock on the user's
- * counter. A reader that has seen a position will therefore never miss a smaller one, and a transaction that changes
+ * point. The numbers of one user are committed in their order, because a commit holds the lock on the user's
+ * counter. A reader that has seen a point will therefore never miss a smaller one, and a transaction that changes
  * again moves to a larger one. After the last page a client has exactly what the list shows.
  *
  * Each connection has its own range of transactions_change, so a page reads at most `limit` index entries of each
@@ -22,16 +22,16 @@ import {
   cutItems,
   itemEnd,
   knownUserText,
-  read,
-  readingText,
+  readAuthorized,
+  authorizedReadText,
   toWireTime,
-  type Access,
+  type UncheckedToken,
   type ItemsRow,
-  type Reading,
-} from './reading-store.ts'
+  type AuthorizedRead,
+} from './authorized-read-store.ts'
 
-/** A position in a user's feed. Both numbers are decimal text: JavaScript's own cannot hold them. */
-export interface FeedPlace {
+/** A point in a user's feed. Both numbers are decimal text: JavaScript's own cannot hold them. */
+export interface FeedPoint {
   seq: string
   sub: string
 }
@@ -39,16 +39,16 @@ export interface FeedPlace {
 const largest = '9223372036854775807'
 
 /** Before the first change. */
-export const feedStart: FeedPlace = { seq: '0', sub: '0' }
+export const feedStart: FeedPoint = { seq: '0', sub: '0' }
 /** After every change up to this number. */
-export const endOf = (seq: string): FeedPlace => ({ seq, sub: largest })
+export const endOf = (seq: string): FeedPoint => ({ seq, sub: largest })
 
 const timeOf = (seq: string): string => `to_timestamp((${seq} >> 20) / 1000.0)`
 const removedItem = (id: string, seq: string): string =>
   `'"id":"txn_' || encode(uuid_send(${id}), 'hex') || '","removed_at":"' || ${toWireTime(timeOf(seq))} || '"}'`
 
 interface Range {
-  after: FeedPlace
+  after: FeedPoint
   /** Included; undefined: no end. */
   upToSeq?: string | undefined
   limit: number
@@ -78,8 +78,8 @@ function removals<Request extends { limit: number }>(
 }
 
 interface FeedRange extends Range {
-  /** Removals are reported after this position, which may be a later one. */
-  removedAfter: FeedPlace
+  /** Removals are reported after this point, which may be a later one. */
+  removedAfter: FeedPoint
 }
 
 /**
@@ -113,7 +113,7 @@ function changes(binder: Binder<FeedRange>): string {
 }
 
 export interface ChangesRequest {
-  after: FeedPlace
+  after: FeedPoint
   /**
    * Removals up to here are of rows that this reader has never seen. Undefined on the first page, where that is true of
    * all of them.
@@ -126,7 +126,7 @@ export interface ChangesPage {
   /** Ready JSON, separated by commas. */
   items: string
   /** Where the next page continues: after the last item, or after all changes. */
-  end: FeedPlace
+  end: FeedPoint
   isLast: boolean
   /** The number of the user's newest change. */
   newestSeq: string
@@ -150,29 +150,29 @@ const changesStatement = ((): PageStatement<FeedRange> => {
         else '{"op":"upsert","transaction":' || ${itemText} || '}' end as item
       from (${rows}) t left join shown s on s.connection_key = t.connection_key
       order by t.seq, t.sub) t`
-  const text = readingText({ scope: 'transactions:read', columns: headColumns.v2, result })
+  const text = authorizedReadText({ scope: 'transactions:read', columns: headColumns.v2, result })
   return { text, toValues: binder.toValues }
 })()
 
 export async function readChanges(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   { after, removedAfterSeq = largest, limit }: ChangesRequest,
-): Promise<Reading<ChangesPage> | undefined> {
+): Promise<AuthorizedRead<ChangesPage> | undefined> {
   const removedAfter = BigInt(removedAfterSeq) > BigInt(after.seq) ? endOf(removedAfterSeq) : after
   const values = changesStatement.toValues({ after, removedAfter, limit: limit + 1 })
-  const reading = await read<ChangesRow>(sql, access, changesStatement.text, values)
-  if (reading === undefined) return undefined
-  const row = reading.result
+  const authorized = await readAuthorized<ChangesRow>(sql, token, changesStatement.text, values)
+  if (authorized === undefined) return undefined
+  const row = authorized.result
   const { items, isLast } = cutItems(row, limit)
   const newestSeq = row.newest_seq ?? '0'
   const { last_seq: seq, last_sub: sub } = row
   // The newest number comes from the same snapshot, so everything up to it is committed and was read.
   const end = isLast || seq === null || sub === null ? endOf(newestSeq) : { seq, sub }
-  return { ...reading, result: { items, end, isLast, newestSeq } }
+  return { ...authorized, result: { items, end, isLast, newestSeq } }
 }
 
-export type UserChange = { position: FeedPlace; id: string } & (
+export type UserChange = { point: FeedPoint; id: string } & (
   | { op: 'upsert'; connection_id: string; provider_id: string; updated_at: string; document: string }
   | { op: 'remove'; removed_at: string }
 )
@@ -197,18 +197,18 @@ const userChangesStatement = ((): PageStatement<FeedRange> => {
   return { text: knownUserText({ result }), toValues: binder.toValues }
 })()
 
-/** For a tenant's feed: the changes of one user after a place and up to a number, oldest first. */
+/** For a tenant's feed: the changes of one user after a point and up to a number, oldest first. */
 export async function listUserChanges(
   sql: Sql,
   userKey: Owner['userKey'],
-  after: FeedPlace,
+  after: FeedPoint,
   upToSeq: string,
   limit: number,
 ): Promise<UserChange[]> {
   const values = userChangesStatement.toValues({ after, removedAfter: after, upToSeq, limit })
   const found = await sql.rows<UserChangeRow>(userChangesStatement.text, [userKey, ...values])
   return found.map(({ seq, sub, id, connection_id, provider_id, updated_at, document, removed_at }) => ({
-    position: { seq, sub },
+    point: { seq, sub },
     id,
     ...(connection_id === null
       ? { op: 'remove', removed_at }
@@ -220,7 +220,7 @@ export interface RemovedPage {
   /** Ready JSON, separated by commas. */
   items: string
   /** Undefined after the last one. */
-  end: FeedPlace | undefined
+  end: FeedPoint | undefined
 }
 
 /** Removed transactions as columns of a result. */
@@ -233,13 +233,13 @@ export interface RemovedColumns {
 
 /** `limit` of the request is one more than is shown. */
 export function removedResult<Request extends { limit: number }>(
-  toPlace: (request: Request) => FeedPlace,
+  toPoint: (request: Request) => FeedPoint,
   binder: Binder<Request>,
 ): string {
   const last = `${binder.bind(({ limit }) => limit - 1)}::integer`
   return `select string_agg('{' || ${removedItem('r.id', 'r.seq')}, ${itemEnd}) as removed_items,
       count(*)::integer as removed_count, (array_agg(r.seq))[${last}] as removed_seq, (array_agg(r.sub))[${last}] as removed_sub
-    from (${removals((request: Request) => ({ after: toPlace(request) }), binder)}) r`
+    from (${removals((request: Request) => ({ after: toPoint(request) }), binder)}) r`
 }
 
 export function toRemovedPage(row: RemovedColumns, limit: number): RemovedPage {

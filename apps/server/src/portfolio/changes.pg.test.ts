@@ -22,8 +22,8 @@ import {
 } from '../ledger/store.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { feedStart, listUserChanges, readChanges, type FeedPlace } from './changes-store.ts'
-import type { Place } from './pages-query-store.ts'
+import { feedStart, listUserChanges, readChanges, type FeedPoint } from './changes-store.ts'
+import type { TransactionPoint } from './pages-query-store.ts'
 import { readTransactions } from './pages-store.ts'
 import { addConnection, addUser, type TestUser } from './test-portfolio.ts'
 
@@ -61,15 +61,17 @@ async function openWorld(db: Database, take: Take): Promise<World> {
   const refs: ConnectionRef[] = []
   const pending: ConnectionRef[] = []
   for (const key of connections) {
-    const sessionId = key > 3 ? `session_${users}_${key}` : undefined
+    const connectSessionId = key > 3 ? `session_${users}_${key}` : undefined
     const id = `con_${users}_${key}`
-    refs.push(await addConnection(db, user, sessionId === undefined ? { key, id } : { key, id, sessionId }))
+    refs.push(
+      await addConnection(db, user, connectSessionId === undefined ? { key, id } : { key, id, connectSessionId }),
+    )
   }
   for (const ref of refs) {
     const connectionId = `con_repair_${ref.connectionId}`
     const stored = { sealedCredentials: 'x', address: null, networks: null }
     const credentials = { providerId: 'kraken', connectionType: 'api_key', stored, keyLane: 'x' }
-    const row = { ...credentials, connectionId, displayLabel: null, sessionId: null, repairOf: ref.connectionId }
+    const row = { ...credentials, connectionId, displayLabel: null, connectSessionId: null, repairOf: ref.connectionId }
     pending.push({ ...ref, connectionId, connectionKey: await insertPending(db, user, row) })
   }
   return { db, user, refs, pending, take }
@@ -207,10 +209,10 @@ async function start(world: World, step: Step): Promise<Running> {
 type Wire = { id: string }
 type Change = { op: 'upsert'; transaction: Wire } | { op: 'remove'; id: string }
 
-/** An application's copy, and its position in the feed. */
+/** An application's copy, and its point in the feed. */
 class Copy {
   readonly rows = new Map<string, Wire>()
-  after: FeedPlace = feedStart
+  after: FeedPoint = feedStart
   removedAfterSeq: string | undefined
 
   /** True when nothing is left to read. */
@@ -235,7 +237,7 @@ class Copy {
 
 async function listAll({ db, user }: World): Promise<Map<string, Wire>> {
   const all = new Map<string, Wire>()
-  for (let after: Place | undefined; ;) {
+  for (let after: TransactionPoint | undefined; ;) {
     const reading = await readTransactions(db, user.access, { shape: 'v2', filters: {}, limit: 100, after })
     const { items, end } = reading?.result.page ?? { items: '', end: undefined }
     for (const row of JSON.parse(`[${items}]`) as Wire[]) all.set(row.id, row)
@@ -259,7 +261,7 @@ async function listByRange({ db, user }: World, limit: number): Promise<Set<stri
     }
     const last = changes.at(-1)
     if (last === undefined || changes.length < limit) return ids
-    after = last.position
+    after = last.point
   }
 }
 
@@ -440,7 +442,7 @@ describe('the feed', async () => {
       [world.user.userKey],
     )
     const changes = await listUserChanges(db, world.user.userKey, before, seq, 9)
-    assert.deepEqual(new Set(changes.map(({ position }) => position.seq)), new Set([seq]))
+    assert.deepEqual(new Set(changes.map(({ point }) => point.seq)), new Set([seq]))
   })
 
   it('is read in one statement, even when nothing has changed', async () => {

@@ -163,7 +163,7 @@ describe('values day by day', () => {
   it('are observed only where every connection that existed by then was observed', async (t) => {
     const { list, hold, observe, connect } = await open(t)
     await connect({ key: 2, addedAt: `${second}T12:00:00.000Z` })
-    await connect({ key: 3, sessionId: 'provisional' })
+    await connect({ key: 3, connectSessionId: 'provisional' })
     await hold('btc', '1')
     await hold('btc', '1', 2)
     await hold('btc', '100', 3)
@@ -194,7 +194,7 @@ describe('values day by day', () => {
 
   it('ignore the movements of a provisional or removed connection', async (t) => {
     const { db, list, hold, change, connect } = await open(t)
-    await connect({ key: 2, sessionId: 'provisional' })
+    await connect({ key: 2, connectSessionId: 'provisional' })
     await hold('btc', '2')
     await change(third, 'btc', '1', 2)
     assert.equal((await list())[0]?.[1], '20')

@@ -2,9 +2,9 @@
  * The one statement behind values over time. PostgreSQL does the sums: its numeric is exact, and a long history does
  * not delay other requests of this process.
  *
- * The cost is one grid of the requested days and the assets that have moved since then, however many transactions there
- * are: `daily_changes` has a row for each connection, asset and day. Everything after the last requested day is one sum
- * per asset, so a year long ago costs as much as the last one.
+ * The cost is one grid of the requested days and the assets that are held or have moved since then, however many
+ * transactions there are: `daily_changes` has a row for each connection, asset and day. Everything after the last
+ * requested day is one sum per asset, so a year long ago costs as much as the last one.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -27,7 +27,7 @@ export interface ValueRequest {
   derivedFrom: string
 }
 
-// Days on which every connection that the user had by then was seen: a sum over some of them would be another number.
+// Only days on which every connection of that time was seen: a sum over some of them would not be the user's total.
 const observed = `
   select o.day, sum(o.value_in_usd) as value, sum(o.unpriced) > 0 as unpriced
   from observed_values o join shown s on s.connection_key = o.connection_key
@@ -38,9 +38,9 @@ const observed = `
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
 
-// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain: what is posted.
-// A pending transaction is posted only once the provider has taken its amount. A transaction posted after the balances
-// were read is not in them, so it is subtracted again.
+// By how much balances changed: inputs − outputs − fees of everything that is posted. A pending transaction is posted
+// only once the provider has taken its amount. A transaction posted after the balances were read is not in them, so it
+// is subtracted again.
 const moves = `
   select d.asset_key, d.day, d.amount
   from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key

@@ -1,6 +1,6 @@
 /**
  * What a user's holdings were worth, day by day. If every connection was read on a day, that day has the value observed
- * then. Other days are derived from the present balances backwards through each day's movements, at the prices of that
+ * then. Other days are derived from the present balances backwards through each day's postings, at the prices of that
  * day's end, down to the day from which the history is complete.
  */
 import { dayMs, invalidParameter, type Decimal, type Day } from '@assay/core'
@@ -39,7 +39,7 @@ export async function listDailyValues(
   const today = sql.now().slice(0, 10)
   const { firstDay, lastDay } = chooseDays(request, today)
   if (firstDay > lastDay) return []
-  // The value at the end of a day depends only on later movements.
+  // The value at the end of a day depends only on later postings.
   const completeFrom = toDay(request.completeFromMs - 1)
   const derivedFrom = laterOf(completeFrom, firstDay)
   const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })

@@ -1,9 +1,9 @@
 /**
  * The read side of the ledger: pages of transactions, changes, positions, and values over time. It writes nothing.
  *
- * Functions that begin with `read` take one round trip: they receive a bearer token that has not been checked yet, and
- * their statement checks it (reading-store.ts). They return undefined when the token is not valid. The other functions
- * are for a caller who is known already.
+ * Functions that begin with `read` receive a bearer token that has not been checked yet, and their first statement
+ * checks it (authorized-read-store.ts). They take one round trip, and pages with filters up to three. They return
+ * undefined when the token is not valid. The other functions are for a caller who is known already.
  */
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
@@ -14,37 +14,40 @@ import * as pages from './pages-store.ts'
 import type { UserPageRequest } from './pages-query-store.ts'
 import * as positionsAt from './positions-at-store.ts'
 import * as positions from './positions-store.ts'
-import type { Access, Reading } from './reading-store.ts'
+import type { UncheckedToken, AuthorizedRead } from './authorized-read-store.ts'
 
-export { listUserChanges, type FeedPlace, type UserChange } from './changes-store.ts'
+export { listUserChanges, type FeedPoint, type UserChange } from './changes-store.ts'
 export {
   firstSeqAt,
   type Filter,
   type Lead,
   type UserPageRequest,
-  type Place,
+  type TransactionPoint,
   type TransactionFilters,
 } from './pages-query-store.ts'
 export type { TransactionItem } from './pages-store.ts'
 export type { OwnedTotal } from './positions-at-store.ts'
-export type { PositionPlace } from './positions-store.ts'
-export type { Access } from './reading-store.ts'
+export type { PositionPoint } from './positions-store.ts'
+export type { UncheckedToken } from './authorized-read-store.ts'
 
-type Answer<Result> = Promise<Reading<Result> | undefined>
+type Answer<Result> = Promise<AuthorizedRead<Result> | undefined>
 
 export interface Portfolio {
-  readTransactions(access: Access, request: pages.TransactionsRequest): Answer<pages.TransactionsResult>
+  readTransactions(token: UncheckedToken, request: pages.TransactionsRequest): Answer<pages.TransactionsResult>
   /** Only removed transactions, when the list beside them has ended. */
-  readRemoved(access: Access, request: { after: changes.FeedPlace; limit: number }): Answer<pages.TransactionsResult>
-  readTransaction(access: Access, id: string): Answer<{ item: string | null }>
+  readRemoved(
+    token: UncheckedToken,
+    request: { after: changes.FeedPoint; limit: number },
+  ): Answer<pages.TransactionsResult>
+  readTransaction(token: UncheckedToken, id: string): Answer<{ item: string | null }>
   /** What was known at an earlier moment. */
-  readKnownAt(access: Access, request: knownAt.KnownAtRequest): Answer<pages.TransactionsResult>
-  readOneKnownAt(access: Access, request: { id: string; knownAt: string }): Answer<{ item: string | null }>
-  readChanges(access: Access, request: changes.ChangesRequest): Answer<changes.ChangesPage>
-  readPositions(access: Access, request: positions.PositionRequest): Answer<positions.PositionsPage>
+  readKnownAt(token: UncheckedToken, request: knownAt.KnownAtRequest): Answer<pages.TransactionsResult>
+  readOneKnownAt(token: UncheckedToken, request: { id: string; knownAt: string }): Answer<{ item: string | null }>
+  readChanges(token: UncheckedToken, request: changes.ChangesRequest): Answer<changes.ChangesPage>
+  readPositions(token: UncheckedToken, request: positions.PositionRequest): Answer<positions.PositionsPage>
   /** What was held at an earlier moment. */
-  readPositionsAt(access: Access, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
-  readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
+  readPositionsAt(token: UncheckedToken, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
+  readSourcePositions(token: UncheckedToken, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
   /**
    * The total of the user's own accounts at a moment, read in the caller's transaction. Wallets that were only given as
@@ -62,15 +65,15 @@ export interface Portfolio {
 
 export function createPortfolio({ db }: { db: Database }): Portfolio {
   return {
-    readTransactions: (access, request) => pages.readTransactions(db, access, request),
-    readRemoved: (access, request) => pages.readRemoved(db, access, request),
-    readTransaction: (access, id) => pages.readTransaction(db, access, id),
-    readKnownAt: (access, request) => knownAt.readKnownAt(db, access, request),
-    readOneKnownAt: (access, request) => knownAt.readOneKnownAt(db, access, request),
-    readChanges: (access, request) => changes.readChanges(db, access, request),
-    readPositions: (access, request) => positions.readPositions(db, access, request),
-    readPositionsAt: (access, request) => positionsAt.readPositionsAt(db, access, request),
-    readSourcePositions: (access, request) => positions.readSourcePositions(db, access, request),
+    readTransactions: (token, request) => pages.readTransactions(db, token, request),
+    readRemoved: (token, request) => pages.readRemoved(db, token, request),
+    readTransaction: (token, id) => pages.readTransaction(db, token, id),
+    readKnownAt: (token, request) => knownAt.readKnownAt(db, token, request),
+    readOneKnownAt: (token, request) => knownAt.readOneKnownAt(db, token, request),
+    readChanges: (token, request) => changes.readChanges(db, token, request),
+    readPositions: (token, request) => positions.readPositions(db, token, request),
+    readPositionsAt: (token, request) => positionsAt.readPositionsAt(db, token, request),
+    readSourcePositions: (token, request) => positions.readSourcePositions(db, token, request),
     findOwnedTotal: positionsAt.findOwnedTotal,
     listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
     listDailyValues: (owner, request) => listDailyValues(db, owner, request),

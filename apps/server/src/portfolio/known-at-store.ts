@@ -16,7 +16,12 @@ import {
   type TransactionFilters,
 } from './pages-query-store.ts'
 import { toPage, type PageRow, type TransactionsResult } from './pages-store.ts'
-import { read, readingText, type Access, type Reading } from './reading-store.ts'
+import {
+  readAuthorized,
+  authorizedReadText,
+  type UncheckedToken,
+  type AuthorizedRead,
+} from './authorized-read-store.ts'
 
 const scope = 'transactions:read'
 
@@ -41,9 +46,9 @@ const ofShown = (knownAt: string, more = 'true'): string =>
 
 export async function readKnownAt(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   request: KnownAtRequest,
-): Promise<Reading<TransactionsResult> | undefined> {
+): Promise<AuthorizedRead<TransactionsResult> | undefined> {
   const { filters, after } = request
   const paged = { ...request, limit: request.limit + 1 }
   const binder = createBinder<KnownAtRequest>(3)
@@ -61,19 +66,19 @@ export async function readKnownAt(
     conditions.push(`t.occurred_at < ${bind((asked) => asked.filters.endTime)}::timestamptz`)
   }
   if (after !== undefined) {
-    const place = `${bind((asked) => asked.after?.occurredAt)}::timestamptz, ${bind((asked) => asked.after && toUuid(asked.after.id))}::uuid`
-    conditions.push(`(t.occurred_at, t.id) < (${place})`)
+    const point = `${bind((asked) => asked.after?.occurredAt)}::timestamptz, ${bind((asked) => asked.after && toUuid(asked.after.id))}::uuid`
+    conditions.push(`(t.occurred_at, t.id) < (${point})`)
   }
   const rows = `select t.occurred_at, t.id, ${itemText} as item
     from (${knownRows(knownAt, conditions.join(' and '), String(requestRowsMax))}) t
     join shown s on s.connection_key = t.connection_key
     order by ${newestFirst} limit ${limit}`
-  const text = readingText({ scope, columns: headColumns.v2, result: pageResult(rows, binder) })
-  const reading = await read<PageRow>(sql, access, text, binder.toValues(paged))
-  return reading && { ...reading, result: { page: toPage(reading.result, request.limit), removed: undefined } }
+  const text = authorizedReadText({ scope, columns: headColumns.v2, result: pageResult(rows, binder) })
+  const authorized = await readAuthorized<PageRow>(sql, token, text, binder.toValues(paged))
+  return authorized && { ...authorized, result: { page: toPage(authorized.result, request.limit), removed: undefined } }
 }
 
-const oneText = readingText({
+const oneText = authorizedReadText({
   scope,
   columns: headColumns.v2,
   result: `select ${itemText} as item
@@ -84,8 +89,8 @@ const oneText = readingText({
 /** One transaction as ready JSON; null when no transaction with this id was known then. */
 export async function readOneKnownAt(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   { id, knownAt }: { id: string; knownAt: string },
-): Promise<Reading<{ item: string | null }> | undefined> {
-  return read(sql, access, oneText, [toUuid(id), knownAt])
+): Promise<AuthorizedRead<{ item: string | null }> | undefined> {
+  return readAuthorized(sql, token, oneText, [toUuid(id), knownAt])
 }

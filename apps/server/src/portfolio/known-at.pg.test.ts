@@ -7,7 +7,7 @@ import { markInstallation } from '../db/index.ts'
 import { fundingRow, ledgerRow, noonMs, openLedger } from '../ledger/test-ledger.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { createPortfolio, type Access, type Place } from './index.ts'
+import { createPortfolio, type UncheckedToken, type TransactionPoint } from './index.ts'
 import { addConnection, addUser } from './test-portfolio.ts'
 
 const hash = 'ab'.repeat(32)
@@ -27,7 +27,7 @@ describe('known_at', async () => {
   let users = 0
 
   interface Person {
-    access: Access
+    access: UncheckedToken
     own: ConnectionRef
     /** Provisional until it is shown. */
     other: ConnectionRef
@@ -38,7 +38,7 @@ describe('known_at', async () => {
     const ann = await addUser(db, `ann${users}`)
     const shownAt = db.now()
     const own = await addConnection(db, ann, { key: 1, id: `con_${users}a`, shownAt })
-    const other = await addConnection(db, ann, { key: 2, id: `con_${users}b`, sessionId: 'ses_1' })
+    const other = await addConnection(db, ann, { key: 2, id: `con_${users}b`, connectSessionId: 'ses_1' })
     return { access: ann.access, own, other }
   }
 
@@ -79,11 +79,14 @@ describe('known_at', async () => {
   }
 
   const walk = async (
-    list: (page: { limit: number; after: Place | undefined }) => Promise<{ items: string; end: Place | undefined }>,
+    list: (page: {
+      limit: number
+      after: TransactionPoint | undefined
+    }) => Promise<{ items: string; end: TransactionPoint | undefined }>,
     limit: number,
   ): Promise<object[]> => {
     const all: object[] = []
-    let after: Place | undefined
+    let after: TransactionPoint | undefined
     do {
       const { items, end } = await list({ limit, after })
       all.push(...(JSON.parse(`[${items}]`) as object[]))

@@ -5,7 +5,7 @@ import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { readChanges } from './changes-store.ts'
-import type { Place, TransactionFilters } from './pages-query-store.ts'
+import type { TransactionPoint, TransactionFilters } from './pages-query-store.ts'
 import { readTransactions } from './pages-store.ts'
 import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-portfolio.ts'
 
@@ -128,7 +128,7 @@ describe('the plan of a page', async () => {
     }
   }
 
-  async function read(sql: Sql, filters: TransactionFilters, after: Place | undefined): Promise<number> {
+  async function read(sql: Sql, filters: TransactionFilters, after: TransactionPoint | undefined): Promise<number> {
     const reading = await readTransactions(sql, big.access, { shape: 'v2', filters, limit: 30, after })
     assert.ok(reading !== undefined)
     const { items, end } = reading.result.page

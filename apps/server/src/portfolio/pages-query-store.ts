@@ -1,8 +1,8 @@
 /**
  * The texts of a user's page queries: which index leads to the rows, with all other filters as conditions on what it
- * finds. A page is newest first by (occurred_at, id), and its place is part of every range, never an OFFSET.
+ * finds. A page is newest first by (occurred_at, id), and its point is part of every range, never an OFFSET.
  *
- * - `walk`: the page index from the place on, until the page is full. Without filters, that is 31 rows.
+ * - `walk`: the page index from the point on, until the page is full. Without filters, that is 31 rows.
  * - `near`: the same over the next 100 rows only. Enough for filters that match often.
  * - `asset`: the newest rows of each asset, by its postings.
  * - `kind`: lists the kinds that exist in the wanted connections by stepping over transactions_kind from one to the
@@ -33,7 +33,7 @@
  *   An OFFSET 0 stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole
  *   table.
  */
-import { itemEnd, toWireTime } from './reading-store.ts'
+import { itemEnd, toWireTime } from './authorized-read-store.ts'
 
 export interface TransactionFilters {
   /** Included. */
@@ -49,7 +49,7 @@ export interface TransactionFilters {
   updatedSince?: string | undefined
 }
 
-export interface Place {
+export interface TransactionPoint {
   occurredAt: string
   /** A uuid, or the id of the wire. */
   id: string
@@ -59,7 +59,7 @@ export interface UserPageRequest {
   filters: TransactionFilters
   limit: number
   /** The last row of the page before. */
-  after: Place | undefined
+  after: TransactionPoint | undefined
 }
 
 /** The two versions differ in the name of a provider. */
@@ -80,7 +80,7 @@ export interface Form {
   /** Its name, for texts that are kept. */
   name: string
   given: ReadonlySet<keyof TransactionFilters>
-  hasPlace: boolean
+  hasPoint: boolean
   /** The filters that can lead to the rows, besides the order of the page. */
   leads: readonly Filter[]
   rowsMax: number
@@ -98,9 +98,9 @@ export function formOf({ filters, after, limit }: UserPageRequest): Form {
   if (given.has('assetSymbols')) leads.push('asset')
   if (kindFilters.some((name) => given.has(name))) leads.push('kind')
   if (given.has('updatedSince')) leads.push('update')
-  const hasPlace = after !== undefined
+  const hasPoint = after !== undefined
   const rowsMax = limit <= requestRowsMax ? requestRowsMax : exportRowsMax
-  return { name: `${[...given].join()} ${hasPlace} ${rowsMax}`, given, hasPlace, leads, rowsMax }
+  return { name: `${[...given].join()} ${hasPoint} ${rowsMax}`, given, hasPoint, leads, rowsMax }
 }
 
 /** Columns of `shown` that `itemText` needs: the values that the heads of all rows of a connection share. */
@@ -163,7 +163,7 @@ export function pageRows<Request extends UserPageRequest>(form: Form, lead: Lead
 }
 
 /**
- * A page as one row: its items, their number, and the position of the last shown item when the query reads one more.
+ * A page as one row: its items, their number, and the point of the last shown item when the query reads one more.
  */
 export function pageResult<Request extends UserPageRequest>(rows: string, { bind }: Binder<Request>): string {
   const last = `${bind(({ limit }) => limit - 1)}::integer`
@@ -182,13 +182,13 @@ export function countResult<Request extends UserPageRequest>(form: Form, max: nu
   return `select ${counts.join(', ')}`
 }
 
-/** Whether a pending transaction touches an asset: it has no postings, so its text is read. */
+/** Whether a pending transaction touches an asset: it may have no postings, so its text is read. */
 const documentHasSymbol = (symbols: string): string => `exists (
   select from (select ('{' || t.document)::jsonb as body offset 0) d,
     jsonb_array_elements((d.body -> 'inputs') || (d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) leg
   where leg ->> 'asset_symbol' = any(${symbols}))`
 
-function createParts<Request extends UserPageRequest>({ given, hasPlace }: Form, { bind }: Binder<Request>) {
+function createParts<Request extends UserPageRequest>({ given, hasPoint }: Form, { bind }: Binder<Request>) {
   const has = (name: keyof TransactionFilters): boolean => given.has(name)
   const filter = (name: keyof TransactionFilters): string => bind(({ filters }) => filters[name])
 
@@ -197,9 +197,9 @@ function createParts<Request extends UserPageRequest>({ given, hasPlace }: Form,
     const conditions = [`${alias}.user_key = $1::bigint`]
     if (has('startTime')) conditions.push(`${alias}.occurred_at >= ${filter('startTime')}::timestamptz`)
     if (has('endTime')) conditions.push(`${alias}.occurred_at < ${filter('endTime')}::timestamptz`)
-    if (hasPlace) {
-      const place = `${bind(({ after }) => after?.occurredAt)}::timestamptz, ${bind(({ after }) => after && toUuid(after.id))}::uuid`
-      conditions.push(`(${alias}.occurred_at, ${alias}.${id}) < (${place})`)
+    if (hasPoint) {
+      const point = `${bind(({ after }) => after?.occurredAt)}::timestamptz, ${bind(({ after }) => after && toUuid(after.id))}::uuid`
+      conditions.push(`(${alias}.occurred_at, ${alias}.${id}) < (${point})`)
     }
     return conditions.join(' and ')
   }

@@ -6,7 +6,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { endOf } from './changes-store.ts'
-import { firstSeqAt, type Place, type TransactionFilters } from './pages-query-store.ts'
+import { firstSeqAt, type TransactionPoint, type TransactionFilters } from './pages-query-store.ts'
 import { listTransactions, readRemoved, readTransaction, readTransactions } from './pages-store.ts'
 import { addConnection, addRows, addUser, seqAt, toId, type TestRow, type TestUser } from './test-portfolio.ts'
 
@@ -98,7 +98,7 @@ describe('a walk over transactions', async () => {
   const ann = await addHistory(db, 'a', rows)
   await addHistory(db, 'b', rowsFor(20))
 
-  async function readPage(filters: TransactionFilters, limit: number, after: Place | undefined) {
+  async function readPage(filters: TransactionFilters, limit: number, after: TransactionPoint | undefined) {
     const reading = await readTransactions(db, ann.access, { shape: 'v2', filters, limit, after })
     assert.ok(reading !== undefined)
     return reading.result.page
@@ -106,7 +106,7 @@ describe('a walk over transactions', async () => {
 
   async function walk(filters: TransactionFilters, limit: number): Promise<string[]> {
     const ids: string[] = []
-    for (let after: Place | undefined; ;) {
+    for (let after: TransactionPoint | undefined; ;) {
       const { items, end } = await readPage(filters, limit, after)
       const found = idsIn(items)
       assert.ok(end === undefined ? found.length <= limit : found.length === limit, 'every page but the last is full')
@@ -119,7 +119,7 @@ describe('a walk over transactions', async () => {
   /** Walks the rows like an export does. */
   async function walkRows(filters: TransactionFilters, limit: number): Promise<string[]> {
     const ids: string[] = []
-    for (let after: Place | undefined; ;) {
+    for (let after: TransactionPoint | undefined; ;) {
       const page = await listTransactions(db, ann, { filters, limit, after })
       ids.push(...page.flatMap(({ item }) => idsIn(item)))
       const last = page.at(-1)

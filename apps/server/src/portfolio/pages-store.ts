@@ -6,8 +6,8 @@
  *
  * 1. The next 100 rows of the page order; filters that match often fill their page here. A filter by asset alone uses
  *    its own index at once.
- * 2. How many rows each of several filters leads to, counted up to 250. One filter by kind needs no count.
- * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is
+ * 2. How many rows each filter leads to, counted up to 250. A filter by kind alone needs no count.
+ * 3. The first filter with fewer rows leads, and the others are conditions. When all of them are common, their walk is
  *    long only if they exclude each other; over all pages of a walk together it passes each row once.
  */
 import type { Sql } from '../db/index.ts'
@@ -16,7 +16,7 @@ import {
   feedStart,
   removedResult,
   toRemovedPage,
-  type FeedPlace,
+  type FeedPoint,
   type RemovedPage,
   type RemovedColumns,
 } from './changes-store.ts'
@@ -33,19 +33,19 @@ import {
   type Form,
   type Lead,
   type UserPageRequest,
-  type Place,
+  type TransactionPoint,
   type Shape,
   type PageStatement,
 } from './pages-query-store.ts'
 import {
   cutItems,
   knownUserText,
-  read,
-  readingText,
-  type Access,
+  readAuthorized,
+  authorizedReadText,
+  type UncheckedToken,
   type ItemsRow,
-  type Reading,
-} from './reading-store.ts'
+  type AuthorizedRead,
+} from './authorized-read-store.ts'
 
 /**
  * Few enough that PostgreSQL walks the index in order and stops. For a thousand, a generic plan read and sorted all
@@ -61,7 +61,7 @@ export interface TransactionsPage {
   /** Ready JSON, separated by commas. */
   items: string
   /** Where the next page continues; undefined after the last row. */
-  end: Place | undefined
+  end: TransactionPoint | undefined
 }
 
 export interface PageRow extends ItemsRow {
@@ -72,7 +72,7 @@ export interface PageRow extends ItemsRow {
 export interface TransactionsRequest extends UserPageRequest {
   shape: Shape
   /** Undefined when the list of removed transactions is not wanted or has ended. */
-  removed?: { after: FeedPlace } | undefined
+  removed?: { after: FeedPoint } | undefined
 }
 
 export interface TransactionsResult {
@@ -83,21 +83,26 @@ export interface TransactionsResult {
 
 export async function readTransactions(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   request: TransactionsRequest,
-): Promise<Reading<TransactionsResult> | undefined> {
+): Promise<AuthorizedRead<TransactionsResult> | undefined> {
   const { limit } = request
   // One row more than is shown: it says whether another page follows.
   const asked: TransactionsRequest = { ...request, limit: limit + 1 }
   const form = formOf(asked)
   const lead = firstLead(form)
   const statement = firstStatement(asked, form, lead)
-  const reading = await read<PageRow & RemovedColumns>(sql, access, statement.text, statement.toValues(asked))
-  if (reading === undefined) return undefined
-  const { caller, issues, result } = reading
+  const authorized = await readAuthorized<PageRow & RemovedColumns>(
+    sql,
+    token,
+    statement.text,
+    statement.toValues(asked),
+  )
+  if (authorized === undefined) return undefined
+  const { caller, issues, result } = authorized
   const found = toPage(result, limit)
   const isDone = lead !== 'near' || found.end !== undefined || !caller.scopes.has(scope)
-  const page = isDone ? found : await listFurther(sql, access, asked, form)
+  const page = isDone ? found : await listFurther(sql, token, asked, form)
   const removed = request.removed && toRemovedPage(result, limit)
   return { caller, issues, result: { page, removed } }
 }
@@ -105,20 +110,25 @@ export async function readTransactions(
 /** Only removed transactions, after the other list has ended. */
 export async function readRemoved(
   sql: Sql,
-  access: Access,
-  request: { after: FeedPlace; limit: number },
-): Promise<Reading<TransactionsResult> | undefined> {
+  token: UncheckedToken,
+  request: { after: FeedPoint; limit: number },
+): Promise<AuthorizedRead<TransactionsResult> | undefined> {
   const { text, toValues } = removedStatement
-  const reading = await read<RemovedColumns>(sql, access, text, toValues({ ...request, limit: request.limit + 1 }))
-  if (reading === undefined) return undefined
-  const removed = toRemovedPage(reading.result, request.limit)
-  return { ...reading, result: { page: { items: '', end: undefined }, removed } }
+  const authorized = await readAuthorized<RemovedColumns>(
+    sql,
+    token,
+    text,
+    toValues({ ...request, limit: request.limit + 1 }),
+  )
+  if (authorized === undefined) return undefined
+  const removed = toRemovedPage(authorized.result, request.limit)
+  return { ...authorized, result: { page: { items: '', end: undefined }, removed } }
 }
 
-const removedStatement = ((): PageStatement<{ after: FeedPlace; limit: number }> => {
-  const binder = createBinder<{ after: FeedPlace; limit: number }>(reservedForToken)
+const removedStatement = ((): PageStatement<{ after: FeedPoint; limit: number }> => {
+  const binder = createBinder<{ after: FeedPoint; limit: number }>(reservedForToken)
   const result = removedResult(({ after }) => after, binder)
-  return { text: readingText({ scope, result }), toValues: binder.toValues }
+  return { text: authorizedReadText({ scope, result }), toValues: binder.toValues }
 })()
 
 function firstLead({ leads }: Form): Lead {
@@ -154,7 +164,7 @@ function firstStatement(
     const page = pageResult(pageRows(form, lead, binder), binder)
     const gone = removed && removedResult((request: TransactionsRequest) => request.removed?.after ?? feedStart, binder)
     const result = gone === undefined ? page : `select * from (${page}) page cross join (${gone}) removed`
-    return { text: readingText({ scope, columns: headColumns[shape], result }), toValues: binder.toValues }
+    return { text: authorizedReadText({ scope, columns: headColumns[shape], result }), toValues: binder.toValues }
   })
 }
 
@@ -195,7 +205,7 @@ export function toPage(row: PageRow, limit: number): TransactionsPage {
   return { items, end: isLast || occurredAt === null || id === null ? undefined : { occurredAt, id } }
 }
 
-const transactionText = readingText({
+const transactionText = authorizedReadText({
   scope,
   columns: headColumns.v2,
   result: `select ${itemText} as item from transactions t join shown s on s.connection_key = t.connection_key
@@ -205,10 +215,10 @@ const transactionText = readingText({
 /** One transaction as ready JSON; null when no transaction has this id, or its connection is not shown. */
 export async function readTransaction(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   id: string,
-): Promise<Reading<{ item: string | null }> | undefined> {
-  return read(sql, access, transactionText, [toUuid(id)])
+): Promise<AuthorizedRead<{ item: string | null }> | undefined> {
+  return readAuthorized(sql, token, transactionText, [toUuid(id)])
 }
 
 export interface TransactionItem {

@@ -13,15 +13,15 @@ import type { Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import {
-  noPlace,
+  noPoint,
   positionItem,
   positionsText,
-  readPage,
+  readPositionsPage,
   text,
   type PositionRequest,
   type PositionsPage,
 } from './positions-store.ts'
-import { knownUserText, toWireTime, type Access, type Reading } from './reading-store.ts'
+import { knownUserText, toWireTime, type UncheckedToken, type AuthorizedRead } from './authorized-read-store.ts'
 
 export interface PositionsAtRequest extends PositionRequest {
   asOf: string
@@ -160,11 +160,11 @@ const statement = positionsText(
 /** v2: a row for each connection and asset that was held at `asOf`. */
 export async function readPositionsAt(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   { limit, after, providerIds, connectionIds, assetSymbols, asOf }: PositionsAtRequest,
-): Promise<Reading<PositionsPage> | undefined> {
+): Promise<AuthorizedRead<PositionsPage> | undefined> {
   const filters = [providerIds ?? null, connectionIds ?? null, assetSymbols ?? null]
-  return readPage(sql, access, statement, limit, [...(after ?? noPlace), ...filters, asOf])
+  return readPositionsPage(sql, token, statement, limit, [...(after ?? noPoint), ...filters, asOf])
 }
 
 export interface OwnedTotal {

@@ -6,12 +6,11 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { markInstallation } from '../db/index.ts'
-import { countScanned } from '../db/test-plans.ts'
-import { recordStatements } from '../db/test-statements.ts'
+import { recordStatements, countScanned } from '../db/test-statements.ts'
 import { ledgerRow, openLedger } from '../ledger/test-ledger.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { createPortfolio, type Access } from './index.ts'
+import { createPortfolio, type UncheckedToken } from './index.ts'
 import { addConnection, addUser } from './test-portfolio.ts'
 
 const bitcoin = { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', code: 'XXBT' }
@@ -41,13 +40,13 @@ describe('positions at a moment', async () => {
   const portfolio = createPortfolio({ db })
   let users = 0
 
-  async function newPerson(): Promise<{ access: Access; ref: ConnectionRef }> {
+  async function newPerson(): Promise<{ access: UncheckedToken; ref: ConnectionRef }> {
     users += 1
     const ann = await addUser(db, `ann${users}`)
     return { access: ann.access, ref: await addConnection(db, ann, { key: 1, id: `con_${users}` }) }
   }
 
-  async function listAt(access: Access, atMs: number): Promise<Row[]> {
+  async function listAt(access: UncheckedToken, atMs: number): Promise<Row[]> {
     const asOf = new Date(atMs).toISOString()
     const reading = await portfolio.readPositionsAt(access, { limit: 100, after: undefined, asOf })
     return JSON.parse(`[${reading?.result.items ?? ''}]`) as Row[]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
-import { readPositions, readSourcePositions, type PositionPlace } from './positions-store.ts'
+import { readPositions, readSourcePositions, type PositionPoint } from './positions-store.ts'
 import { addConnection, addUser, type TestConnection, type TestUser } from './test-portfolio.ts'
 
 interface Held {
@@ -165,7 +165,7 @@ describe('positions', () => {
     const bob = await addUser(db, 'b')
     await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: 'crypto:bitcoin', liquid: '1' }])
     await hold(db, bob, { key: 1, id: 'con_b' }, [{ assetId: 'crypto:bitcoin', liquid: '9' }])
-    await hold(db, ann, { key: 2, id: 'con_c', sessionId: 'x' }, [{ assetId: 'crypto:bitcoin', liquid: '5' }])
+    await hold(db, ann, { key: 2, id: 'con_c', connectSessionId: 'x' }, [{ assetId: 'crypto:bitcoin', liquid: '5' }])
     await hold(db, ann, { key: 3, id: 'con_d', status: 'removed' }, [{ assetId: 'crypto:bitcoin', liquid: '7' }])
     assert.match(await sourcesText(), /"asset_holdings":1,/)
     assert.deepEqual(
@@ -206,7 +206,7 @@ describe('positions', () => {
         [readSourcePositions, sources],
       ] as const) {
         const walked: unknown[] = []
-        for (let after: PositionPlace | undefined; ;) {
+        for (let after: PositionPoint | undefined; ;) {
           const reading = await read(db, ann.access, { limit, after })
           const rows = JSON.parse(`[${reading?.result.items ?? ''}]`) as unknown[]
           walked.push(...rows)

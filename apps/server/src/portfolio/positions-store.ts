@@ -6,26 +6,26 @@ import type { Sql } from '../db/index.ts'
 import {
   cutItems,
   itemEnd,
-  read,
-  readingText,
+  readAuthorized,
+  authorizedReadText,
   toWireTime,
-  type Access,
+  type UncheckedToken,
   type ItemsRow,
-  type Reading,
-} from './reading-store.ts'
+  type AuthorizedRead,
+} from './authorized-read-store.ts'
 
 const scope = 'assets:read'
 /** The bound for a list without `limit`. */
 const positionsMax = 1_000_000
 
 /** The last row of a page, as the order compares it. */
-export type PositionPlace = readonly [group: string, symbol: string, assetId: string]
+export type PositionPoint = readonly [group: string, symbol: string, assetId: string]
 
 export interface PositionsPage {
   /** Ready JSON, separated by commas. */
   items: string
   /** Where the next page continues; undefined after the last row. */
-  end: PositionPlace | undefined
+  end: PositionPoint | undefined
 }
 
 interface PositionsRow extends ItemsRow {
@@ -36,7 +36,7 @@ interface PositionsRow extends ItemsRow {
 
 export interface PositionRequest {
   limit: number
-  after: PositionPlace | undefined
+  after: PositionPoint | undefined
   providerIds?: readonly string[] | undefined
   connectionIds?: readonly string[] | undefined
   assetSymbols?: readonly string[] | undefined
@@ -45,7 +45,7 @@ export interface PositionRequest {
 export interface SourcePositionRequest {
   /** All of them when undefined. */
   limit: number | undefined
-  after: PositionPlace | undefined
+  after: PositionPoint | undefined
   sourceIds?: readonly string[] | undefined
   assetSymbols?: readonly string[] | undefined
   /** On the time of the row: start included, end excluded. */
@@ -87,7 +87,7 @@ export function positionsText(rows: string, columns = `${toWireTime('c.balances_
       (array_agg(t.place))[${last}] as last_group, (array_agg(t.symbol))[${last}] as last_symbol,
       (array_agg(t.asset_id))[${last}] as last_asset_id
     from (${rows}) t`
-  return readingText({ scope, columns, result })
+  return authorizedReadText({ scope, columns, result })
 }
 
 const positions = positionsText(
@@ -105,11 +105,11 @@ const positions = positionsText(
 /** v2: a row for each connection and asset. */
 export async function readPositions(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   { limit, after, providerIds, connectionIds, assetSymbols }: PositionRequest,
-): Promise<Reading<PositionsPage> | undefined> {
+): Promise<AuthorizedRead<PositionsPage> | undefined> {
   const filters = [providerIds ?? null, connectionIds ?? null, assetSymbols ?? null]
-  return readPage(sql, access, positions, limit, [...(after ?? noPlace), ...filters])
+  return readPositionsPage(sql, token, positions, limit, [...(after ?? noPoint), ...filters])
 }
 
 const sourcePositions = positionsText(
@@ -133,24 +133,24 @@ const sourcePositions = positionsText(
 /** v1: a row for each source and asset. Connections of one source are summed; their oldest time is shown. */
 export async function readSourcePositions(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   { limit, after, sourceIds, assetSymbols, startTime, endTime }: SourcePositionRequest,
-): Promise<Reading<PositionsPage> | undefined> {
+): Promise<AuthorizedRead<PositionsPage> | undefined> {
   const filters = [sourceIds ?? null, assetSymbols ?? null, startTime ?? null, endTime ?? null]
-  return readPage(sql, access, sourcePositions, limit ?? positionsMax, [...(after ?? noPlace), ...filters])
+  return readPositionsPage(sql, token, sourcePositions, limit ?? positionsMax, [...(after ?? noPoint), ...filters])
 }
 
-export const noPlace = [null, null, null] as const
+export const noPoint = [null, null, null] as const
 
-export async function readPage(
+export async function readPositionsPage(
   sql: Sql,
-  access: Access,
+  token: UncheckedToken,
   statement: string,
   limit: number,
   values: readonly unknown[],
-): Promise<Reading<PositionsPage> | undefined> {
-  const reading = await read<PositionsRow>(sql, access, statement, [limit + 1, limit, ...values])
-  return reading && { ...reading, result: toPage(reading.result, limit) }
+): Promise<AuthorizedRead<PositionsPage> | undefined> {
+  const authorized = await readAuthorized<PositionsRow>(sql, token, statement, [limit + 1, limit, ...values])
+  return authorized && { ...authorized, result: toPage(authorized.result, limit) }
 }
 
 function toPage(row: PositionsRow, limit: number): PositionsPage {

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import type { Database, Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import type { Access } from './reading-store.ts'
+import type { UncheckedToken } from './authorized-read-store.ts'
 
 export interface TestUser extends Owner {
   /** An access token, and its claims before it is checked. */
   token: string
-  access: Access
+  access: UncheckedToken
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -66,7 +66,7 @@ export interface TestConnection {
   providerId?: string
   status?: string
   /** Provisional until the session is settled. */
-  sessionId?: string
+  connectSessionId?: string
   shownAt?: string
   shownSeq?: string
   balancesAt?: string
@@ -76,9 +76,17 @@ export interface TestConnection {
 const longAgo = '2020-01-01T00:00:00.000Z'
 
 export async function addConnection(db: Sql, owner: Owner, connection: TestConnection): Promise<ConnectionRef> {
-  const { key, id, providerId = 'kraken', status = 'active', sessionId, addedAt = longAgo, balancesAt } = connection
+  const {
+    key,
+    id,
+    providerId = 'kraken',
+    status = 'active',
+    connectSessionId,
+    addedAt = longAgo,
+    balancesAt,
+  } = connection
   const { shownAt = longAgo, shownSeq = '0' } = connection
-  const isShown = sessionId === undefined
+  const isShown = connectSessionId === undefined
   await db.execute(
     `with counted as (
        update user_ledgers set connection_keys = greatest(connection_keys, $2::integer) where user_key = $1::bigint)
@@ -87,7 +95,7 @@ export async function addConnection(db: Sql, owner: Owner, connection: TestConne
      values ($1::bigint, $2::integer, $3, $4, $5, $6, $7, 'api_key', $8, $3, $3, $9, $10, $10, $11, $12, $13)`,
     [
       ...[owner.userKey, key, id, owner.tenantKey, owner.tenantId, owner.userId, providerId, status],
-      ...[sessionId ?? null, addedAt, isShown ? shownAt : null, isShown ? shownSeq : null, balancesAt ?? null],
+      ...[connectSessionId ?? null, addedAt, isShown ? shownAt : null, isShown ? shownSeq : null, balancesAt ?? null],
     ],
   )
   return { ...owner, connectionKey: key, connectionId: id }
@@ -104,7 +112,7 @@ export interface TestRow {
   changeSeq?: string
   type?: string
   category?: string
-  /** Its movements: a posting for each, or legs of the document if it is pending. */
+  /** Its legs: a posting for each, or only the document has them if it is pending. */
   symbols?: readonly string[]
   isPending?: boolean
 }

@@ -3,7 +3,7 @@
  * fingerprint of each API key and the sandbox a list of the keys that it gave out; the two are compared here. A sign-in
  * has no such fingerprint, but its tokens name their account to the simulator that made them.
  */
-import { Refusal } from '@assay/core'
+import { notFound } from '@assay/core'
 import type { SandboxControl, TestFields } from './control.ts'
 
 export interface TestAccountDeps {
@@ -19,14 +19,14 @@ export interface TestAccountDeps {
 /** Makes a new key of the account that the connection reads, like a person who repairs it. */
 export async function createKeyOf(deps: TestAccountDeps, connectionId: string): Promise<TestFields> {
   const accountId = await findAccountByKey(deps, connectionId)
-  if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key has that id.')
+  if (accountId === undefined) throw notFound('connection_of_sandbox')
   return deps.control.addKey(accountId, deps.newAccount())
 }
 
 /** Ends all keys and sign-ins of the account that the connection reads, like a person does at the provider. */
 export async function revokeKeysOf(deps: TestAccountDeps, connectionId: string): Promise<void> {
   const accountId = (await findAccountByKey(deps, connectionId)) ?? (await findAccountBySignIn(deps, connectionId))
-  if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key or a sign-in has that id.')
+  if (accountId === undefined) throw notFound('connection_of_sandbox')
   await deps.control.revokeKeys(accountId)
 }
 
@@ -47,5 +47,5 @@ async function findAccountByKey(
   if (key === undefined) return undefined
   const accountId = await control.findAccount(key.providerId, key.isKey)
   if (accountId !== undefined) return accountId
-  throw new Refusal('not_found', 'The sandbox did not give out the key of this connection.')
+  throw notFound('connection_of_sandbox')
 }

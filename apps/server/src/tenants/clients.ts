@@ -103,7 +103,11 @@ async function findClient(deps: ClientsDeps, clientId: string): Promise<Client |
 
 async function getClient(deps: ClientsDeps, clientId: string): Promise<Client> {
   const client = await findClient(deps, clientId)
-  if (client === undefined) throw new Refusal('not_found', 'No such client.')
+  if (client === undefined)
+    throw new Refusal(
+      'not_found',
+      `There is no client ${clientId}; \`assay client list <tenant_id>\` shows those of a tenant.`,
+    )
   return client
 }
 

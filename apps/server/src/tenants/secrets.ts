@@ -1,5 +1,6 @@
 /**
- * How a client proves who it is: with a secret, or with keys that sign login tokens (contract §4).
+ * How a client proves who it is: with a secret, or with keys that sign login tokens (docs/guides/integrate.md, "Users
+ * whom you know").
  *
  * A secret is 256 random bits, so a plain SHA-256 is enough to store it: unlike a password, it cannot be guessed, and a
  * slow hash would add nothing. Of a login key only the public half is kept, reduced to the members that matter (RFC

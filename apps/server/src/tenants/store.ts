@@ -236,8 +236,9 @@ export async function confirmEmail(sql: Sql, userKey: string, email: string, may
   return confirmed === 1
 }
 
-export async function deleteUser(sql: Sql, userKey: string): Promise<void> {
-  await sql.execute('delete from users where user_key = $1', [userKey])
+/** False when the user was deleted before. */
+export async function deleteUser(sql: Sql, userKey: string): Promise<boolean> {
+  return (await sql.execute('delete from users where user_key = $1', [userKey])) === 1
 }
 
 function nameColumn(name: UserName): ['external_user_id' | 'email', string] {

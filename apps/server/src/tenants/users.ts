@@ -47,8 +47,8 @@ export function createUsers(deps: UsersDeps) {
      */
     confirmEmail: (tx: Sql, user: Owner, email: string, mayBeFirst: boolean): Promise<boolean> =>
       store.confirmEmail(tx, user.userKey, email, mayBeFirst),
-    /** Call it last: sessions refer to this row and are deleted with it. */
-    deleteUser: (tx: Sql, user: Owner): Promise<void> => store.deleteUser(tx, user.userKey),
+    /** Call it last: sessions refer to this row and are deleted with it. False when the user was deleted before. */
+    deleteUser: (tx: Sql, user: Owner): Promise<boolean> => store.deleteUser(tx, user.userKey),
   }
 }
 

@@ -26,7 +26,10 @@ describe('transactions.changed', async () => {
 
   let count = 0
   /** A connection of a tenant with a webhook. */
-  async function newConnection({ sessionId = null as string | null, hasWebhook = true } = {}): Promise<ConnectionRef> {
+  async function newConnection({
+    connectSessionId = null as string | null,
+    hasWebhook = true,
+  } = {}): Promise<ConnectionRef> {
     count += 1
     const ref: ConnectionRef = {
       ...{ tenantKey: count, tenantId: `ten_${count}`, userKey: String(count), userId: `usr_${count}` },
@@ -36,7 +39,7 @@ describe('transactions.changed', async () => {
       `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
          status, key_lane, session_id, created_at, added_at, transaction_count)
        values ($1::bigint, 1, $2, $3, $4, $5, 'kraken', 'api_key', 'active', $2, $6, $7, $7, 41)`,
-      [ref.userKey, ref.connectionId, ref.tenantKey, ref.tenantId, ref.userId, sessionId, db.now()],
+      [ref.userKey, ref.connectionId, ref.tenantKey, ref.tenantId, ref.userId, connectSessionId, db.now()],
     )
     if (hasWebhook) await webhooks.set(ref.tenantId, 'https://app.example/')
     return ref
@@ -94,7 +97,7 @@ describe('transactions.changed', async () => {
   })
 
   it('counts nothing without a webhook, for a connection that is not shown, or without a change', async () => {
-    const refs = [await newConnection({ hasWebhook: false }), await newConnection({ sessionId: 'ses' })]
+    const refs = [await newConnection({ hasWebhook: false }), await newConnection({ connectSessionId: 'ses' })]
     for (const ref of refs) {
       await add(ref, 1)
       await db.transaction((tx) => webhooks.announceShown(tx, ref))
@@ -106,7 +109,7 @@ describe('transactions.changed', async () => {
   })
 
   it('counts everything that was read in its session when a connection is shown', async () => {
-    const ref = await newConnection({ sessionId: 'ses' })
+    const ref = await newConnection({ connectSessionId: 'ses' })
     await db.transaction(async (tx) => {
       await tx.execute('update connections set session_id = null where user_key = $1', [ref.userKey])
       await webhooks.announceShown(tx, ref)

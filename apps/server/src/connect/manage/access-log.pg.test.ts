@@ -81,6 +81,40 @@ describe('the access log', () => {
     assert.equal(total, '20', 'ten on their way to the database and ten waiting')
   })
 
+  it('counts what a tenant reads to the last page, however fast it walks through its users', async (t) => {
+    const { db } = await testDatabase(t)
+    const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never, entriesMax: 10 })
+    const pages = Array.from({ length: 20 }, (_, page) => new Set([0, 1, 2, 3].map((at) => String(4 * page + at))))
+    await Promise.all(
+      pages.map((userKeys) => log.countForTenant({ userKeys, clientId: 'cli_1', endpoint: 'listUsers' })),
+    )
+    await log.stop()
+    assert.deepEqual(await listCounts(db), Array(80).fill({ endpoint: 'listUsers', count: '1' }))
+  })
+
+  it('refuses a tenant while reads cannot be recorded, and loses none of those that it answered', async (t) => {
+    const { db } = await testDatabase(t)
+    let away = true
+    const flaky = {
+      ...db,
+      execute: (text: string, values?: readonly unknown[]) =>
+        away ? Promise.reject(new Error('away')) : db.execute(text, values),
+    }
+    const log = createAccessLog({ db: flaky, onFailure: () => undefined, flushEveryMs: never, entriesMax: 10 })
+    let answered = 0
+    for (let user = 0; user < 40; user += 1) {
+      const reading = log.countForTenant({ userKeys: new Set([String(user)]), clientId: 'cli_1', endpoint: 'getUser' })
+      await reading.then(
+        () => void (answered += 1),
+        (error: unknown) => assert.equal((error as { code?: unknown }).code, 'unavailable'),
+      )
+    }
+    assert.ok(answered >= 10 && answered <= 20, `${answered}`)
+    away = false
+    await log.stop()
+    assert.equal((await listCounts(db)).length, answered)
+  })
+
   it('keeps the time of the last read of an hour, whichever process writes last', async (t) => {
     const db = createStillClock().of((await testDatabase(t)).db)
     const [slow, quick] = [1, 2].map(() => createAccessLog({ db, onFailure: refuse, flushEveryMs: never }))
@@ -109,11 +143,11 @@ describe('the time of the last read', () => {
     const db = createStillClock().of((await testDatabase(t)).db)
     await db.execute('insert into user_ledgers (user_key) select unnest($1::bigint[])', [users])
     const back: string[][] = []
-    const onUserReads = async (owners: readonly { userKey: string }[]): Promise<void> => {
+    const onUserAccesses = async (owners: readonly { userKey: string }[]): Promise<void> => {
       back.push(owners.map(({ userKey }) => userKey).toSorted())
     }
     const served = async (userKeys: readonly string[], options: Partial<AccessLogDeps> = {}): Promise<void> => {
-      const log = createAccessLog({ db, onFailure: refuse, onUserReads, flushEveryMs: never, ...options })
+      const log = createAccessLog({ db, onFailure: refuse, onUserAccesses, flushEveryMs: never, ...options })
       for (const userKey of userKeys) log.count({ ...read, userKey })
       await log.stop()
     }
@@ -182,7 +216,7 @@ describe('the time of the last read', () => {
       db,
       flushEveryMs: never,
       onFailure: (error) => void failures.push(error),
-      async onUserReads(owners) {
+      async onUserAccesses(owners) {
         if (away) throw new Error('away')
         back.push(owners.map(({ userKey }) => userKey))
       },

@@ -6,17 +6,20 @@
  * The same reads decide how often a user's connections are read. `user_ledgers.read_at` is right within some minutes,
  * and the users whose read before was long ago are passed on, so that their connections are read sooner.
  */
+import { Refusal } from '@assay/core'
 import type { Database } from '../../db/index.ts'
 import type { Owner } from '../../owner.ts'
-import { addAccesses, noteReads, type AccessCount } from './manage-store.ts'
+import { addAccesses, noteUserAccesses, type AccessCount } from './manage-store.ts'
 
 export interface AccessLog {
   count(read: Pick<Owner, 'userKey'> & { grantId: string; endpoint: string }): void
   /**
    * The same for what a tenant reads by its own access, through one of its clients. It does not make the user active: a
-   * tenant that walks through all users would otherwise have every connection read more often.
+   * tenant that walks through all users would otherwise have every connection read more often. Waits until there is
+   * room, and refuses where there is none: a tenant with many users could otherwise fill the log, and then read what
+   * the users never see.
    */
-  countForTenant(read: { userKeys: ReadonlySet<Owner['userKey']>; clientId: string; endpoint: string }): void
+  countForTenant(read: { userKeys: ReadonlySet<Owner['userKey']>; clientId: string; endpoint: string }): Promise<void>
   /** Writes what is left. */
   stop(): Promise<void>
 }
@@ -26,7 +29,7 @@ export interface AccessLogDeps {
   /** Called when a write failed; the counts are kept for the next one. */
   onFailure: (error: unknown) => void
   /** Users whose data is read again after `idleAfterMs` without a read. */
-  onUserReads?: (owners: readonly Pick<Owner, 'userKey'>[]) => Promise<void>
+  onUserAccesses?: (owners: readonly Pick<Owner, 'userKey'>[]) => Promise<void>
   idleAfterMs?: number
   flushEveryMs?: number
   entriesMax?: number
@@ -41,34 +44,44 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
   const { db, onFailure, flushEveryMs = 3_000, entriesMax = 10_000 } = deps
   const readers = createReaders(deps, entriesMax)
   let counts = new Map<string, AccessCount>()
-  let writing = Promise.resolve()
+  /** How many of them are on their way to the database. */
+  let leaving = 0
+  let writing = Promise.resolve(true)
+
+  /** Memory stays bounded while the database is away. What could not be written comes back. */
+  const hasRoomFor = (added: number): boolean =>
+    counts.size + added <= entriesMax && counts.size + leaving + added <= 2 * entriesMax
 
   const add = (read: AccessCount): void => {
     const key = `${read.userKey} ${read.grantId} ${read.endpoint}`
     const known = counts.get(key)
-    if (known !== undefined) {
-      known.count += read.count
-      if (known.lastAt < read.lastAt) known.lastAt = read.lastAt
-    }
-    // Memory stays bounded while the database is away: reads that do not fit are not counted.
-    else if (counts.size < entriesMax) counts.set(key, { ...read })
+    if (known === undefined) return void counts.set(key, { ...read })
+    known.count += read.count
+    if (known.lastAt < read.lastAt) known.lastAt = read.lastAt
   }
 
-  async function write(): Promise<void> {
-    if (counts.size === 0) return
+  /** False when it failed. */
+  async function write(): Promise<boolean> {
+    if (counts.size === 0) return true
     const batch = counts
     counts = new Map()
+    leaving = batch.size
     try {
       await addAccesses(db, [...batch.values()])
+      return true
     } catch (error) {
       onFailure(error)
       for (const read of batch.values()) add(read)
+      return false
+    } finally {
+      leaving = 0
     }
   }
-  const flush = (): Promise<void> =>
+  const flush = (): Promise<boolean> =>
     (writing = writing.then(async () => {
-      await write()
+      const isWritten = await write()
       await readers.write()
+      return isWritten
     }))
 
   const timer = setInterval(() => void flush(), flushEveryMs)
@@ -76,11 +89,15 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
   return {
     count(read) {
       const lastAt = db.now()
-      add({ ...read, count: 1, lastAt })
+      // A user's reads are few, so that only a write which hangs leaves no room. They are then not counted.
+      if (hasRoomFor(1)) add({ ...read, count: 1, lastAt })
       readers.add(read.userKey, lastAt)
       if (counts.size >= entriesMax) void flush()
     },
-    countForTenant({ userKeys, clientId, endpoint }) {
+    async countForTenant({ userKeys, clientId, endpoint }) {
+      while (!hasRoomFor(userKeys.size)) {
+        if (!(await flush())) throw new Refusal('unavailable', 'Reads cannot be recorded for now, so none is answered.')
+      }
       const lastAt = db.now()
       for (const userKey of userKeys) add({ userKey, grantId: clientId, endpoint, count: 1, lastAt })
       if (counts.size >= entriesMax) void flush()
@@ -93,7 +110,7 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
 }
 
 /** When users' data was last read, as far as the database does not know it yet. */
-function createReaders({ db, onFailure, onUserReads, idleAfterMs = 3_600_000 }: AccessLogDeps, usersMax: number) {
+function createReaders({ db, onFailure, onUserAccesses, idleAfterMs = 3_600_000 }: AccessLogDeps, usersMax: number) {
   let read = new Map<string, string>()
   /** Users who came back and were not passed on yet. */
   let back: { userKey: string }[] = []
@@ -106,7 +123,7 @@ function createReaders({ db, onFailure, onUserReads, idleAfterMs = 3_600_000 }: 
     if (due.length === 0) return
     try {
       const seconds = { noteEverySeconds: noteEveryMs / 1_000, idleAfterSeconds: idleAfterMs / 1_000 }
-      const written = await noteReads(
+      const written = await noteUserAccesses(
         db,
         due.map(([userKey, at]) => ({ userKey, at })),
         seconds,
@@ -125,7 +142,7 @@ function createReaders({ db, onFailure, onUserReads, idleAfterMs = 3_600_000 }: 
     const owners = back
     back = []
     try {
-      await onUserReads?.(owners)
+      await onUserAccesses?.(owners)
     } catch (error) {
       onFailure(error)
       back = [...owners, ...back].slice(0, usersMax)

@@ -89,7 +89,7 @@ export async function addAccesses(sql: Sql, counts: readonly AccessCount[]): Pro
   )
 }
 
-export interface UserRead {
+export interface UserAccess {
   userKey: string
   at: string
 }
@@ -102,9 +102,9 @@ export interface UserRead {
  * The users are on many shards, where rows cannot be locked before they are written. Two processes that note one user
  * at the same moment both report the user as idle. That plans the user's connections twice, which changes nothing.
  */
-export async function noteReads(
+export async function noteUserAccesses(
   sql: Sql,
-  reads: readonly UserRead[],
+  reads: readonly UserAccess[],
   { noteEverySeconds, idleAfterSeconds }: { noteEverySeconds: number; idleAfterSeconds: number },
 ): Promise<{ userKey: string; wasIdle: boolean }[]> {
   return sql.rows<{ userKey: string; wasIdle: boolean }>(
@@ -132,11 +132,18 @@ export interface DataAccess {
   lastAt: string
 }
 
+/**
+ * The newest first. Where there are more than `limit`, the newest of each client and call stay in any case: reads that
+ * one application repeats every hour must not hide what another client read once.
+ */
 export async function listAccesses(sql: Sql, { userKey }: Owner, limit: number): Promise<DataAccess[]> {
   return sql.rows<DataAccess>(
-    `select grant_id as "grantId", endpoint, hour, count, last_at as "lastAt" from grant_accesses
-     where user_key = $1
-     order by hour desc, endpoint limit $2`,
+    `select "grantId", endpoint, hour, count, "lastAt" from (
+       select grant_id as "grantId", endpoint, hour, count, last_at as "lastAt",
+         row_number() over (partition by grant_id, endpoint order by hour desc) as age
+       from grant_accesses where user_key = $1
+       order by age, hour desc limit $2) newest
+     order by hour desc, endpoint`,
     [userKey, limit],
   )
 }

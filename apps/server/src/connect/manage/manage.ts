@@ -1,9 +1,9 @@
 /**
- * A user's own page (contract §4, "Manage"): what is connected, who may read it and who did; revoke, remove, delete. It
+ * A user's own page (`{widget_url}/manage`): what is connected, who may read it and who did; revoke, remove, delete. It
  * has its own sign-in and secret, and ends after a quarter of an hour without use or after one hour in total.
  */
 import { randomUUID } from 'node:crypto'
-import { Refusal } from '@assay/core'
+import { notFound, Refusal } from '@assay/core'
 import { listClaims, type MadeClaim } from '../../claims/index.ts'
 import { recordAudit } from '../../audit.ts'
 import { listAuditOfUser, type EntryRow } from '../../audit-log/index.ts'
@@ -46,7 +46,7 @@ const accessesShownMax = 5_000
 const eventsShownMax = 100
 const claimsShownMax = 500
 
-export async function beginManaging(
+export async function beginManageSession(
   { db, tenants, randomBytes }: ManageDeps,
   clientId: string,
 ): Promise<{ secret: string; client: Client; tenantName: string }> {
@@ -140,7 +140,7 @@ function createNames(tenants: Tenants): (clientId: string) => Promise<string> {
 }
 
 export async function revokeMyGrant({ oauth }: ManageDeps, owner: Owner, grantId: string): Promise<void> {
-  if (!(await oauth.revokeGrant(owner, grantId))) throw new Refusal('not_found', 'No such consent.')
+  if (!(await oauth.revokeGrant(owner, grantId))) throw notFound('consent')
 }
 
 /** One transaction: half a deletion would leave a person's data without a person who could ask for the rest. */
@@ -155,7 +155,8 @@ export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, 
     await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'user.deleted', subject: userId })
     // If the user has no connections, this notice is the only sign that the grants have ended.
     await noteUser(tx, owner)
-    // Sessions go with the user, by reference.
-    await tenants.deleteUser(tx, owner)
+    // Sessions go with the user, by reference. A second press of the button that waited for the first undoes itself,
+    // so that the audit log has one deletion.
+    if (!(await tenants.deleteUser(tx, owner))) throw unknownSession()
   })
 }

@@ -2,21 +2,27 @@
  * Signing in at a provider with OAuth2 (RFC 6749 §4.1, RFC 7636). The provider always sends the person back to the
  * widget's callback page, which completes nothing by itself:
  *
- *   begun in a session:        the page posts code and state with the session's secret → complete
- *   begun by an application:   the page asks where to go → a handle takes the code's place → the application's redirect
- *                              URI → the application posts handle and state with its user's token → complete
+ *   begun in a connect session: the page posts code and state with the session's secret → complete
+ *   begun by an application:    the page names the application, and goes on unless the person stops it → the page asks
+ *                               where to go → a handle takes the code's place → the application's redirect URI → the
+ *                               application posts handle and state with its user's token → complete
  *
  * `state` is 256 bits, spent once, ten minutes, bound to what began it and to the provider (§10.12). The verifier is
  * derived from it with a key of ours, so there is nothing to store. The provider's own code leaves this service only
  * towards the provider.
+ *
+ * The person has to agree because the provider's page names only the operator of this service, and a provider that
+ * remembers an earlier permission asks nothing at all. An application could otherwise begin for a user of its own, send
+ * the link to a stranger and read the stranger's account.
  */
 import { invalidParameter, Refusal, type Cause } from '@assay/core'
 import { createHash, createHmac } from 'node:crypto'
-import type { AddResult, Connections } from '../../connections/index.ts'
+import type { AddResult, Connections, InTurn } from '../../connections/index.ts'
 import type { Sql } from '../../db/index.ts'
 import type { Keyring } from '../../keys.ts'
 import { examineSeal, sealText, type SealReport } from '../../sealing.ts'
-import type { Tenants } from '../../tenants/index.ts'
+import type { Oauth } from '../../oauth/index.ts'
+import type { Client, Tenants } from '../../tenants/index.ts'
 import { hashSecret, newSecret } from '../secrets.ts'
 import type { ConnectSession } from '../store.ts'
 import * as store from './state-store.ts'
@@ -27,7 +33,8 @@ export type { Beginner } from './state-store.ts'
 export interface ProviderSignInDeps {
   db: Sql
   connections: Pick<Connections, 'add' | 'findProviderName' | 'toSignInUrl'>
-  tenants: Pick<Tenants, 'findClient'>
+  oauth: Pick<Oauth, 'listGrants'>
+  tenants: Pick<Tenants, 'findClient' | 'findTenant'>
   keyring: Keyring
   widgetUrl: string
   randomBytes: (size: number) => Buffer
@@ -37,51 +44,75 @@ export interface ProviderSignInRequest {
   providerId: string
   displayLabel: string | null
   repairOf?: string
+  inTurn?: InTurn
 }
 
-/** Begun in a session, which continues afterwards. */
-export function beginInSession(
+const atOnce: InTurn = (work) => work()
+
+/** Begun in a connect session, which continues afterwards. */
+export function beginSignInForSession(
   deps: ProviderSignInDeps,
   of: Beginner,
   request: ProviderSignInRequest,
 ): Promise<AddResult> {
-  return begin(deps, of, { ...request, redirectUri: null })
+  return beginSignIn(deps, of, { ...request, redirectUri: null })
 }
 
 /** Begun by an application: the person returns to one of its registered addresses. */
-export async function beginForApplication(
+export async function beginSignInForApplication(
   deps: ProviderSignInDeps,
   of: Beginner & { clientId: string },
   request: ProviderSignInRequest & { redirectUri?: string | undefined },
 ): Promise<AddResult> {
-  const registered = (await deps.tenants.findClient(of.clientId))?.redirectUris ?? []
+  const { inTurn = atOnce } = request
+  const registered = (await inTurn(() => deps.tenants.findClient(of.clientId)))?.redirectUris ?? []
   const redirectUri = request.redirectUri ?? (registered.length === 1 ? registered[0] : undefined)
   if (redirectUri === undefined || !registered.includes(redirectUri)) {
     throw invalidParameter('connection.redirect_uri', 'must be one of the redirect URIs that the client registered')
   }
-  return begin(deps, of, { ...request, redirectUri })
+  return beginSignIn(deps, of, { ...request, redirectUri })
 }
 
-async function begin(
+async function beginSignIn(
   deps: ProviderSignInDeps,
   of: Beginner,
-  { providerId, displayLabel, repairOf, redirectUri }: ProviderSignInRequest & { redirectUri: string | null },
+  request: ProviderSignInRequest & { redirectUri: string | null },
 ): Promise<AddResult> {
+  const { providerId, displayLabel, repairOf, redirectUri, inTurn = atOnce } = request
   const state = newSecret(deps.randomBytes)
   const codeChallenge = createHash('sha256').update(toVerifier(deps, state)).digest('base64url')
-  const request = { state, codeChallenge, redirectUri: callbackUrl(deps) }
-  const redirectUrl = deps.connections.toSignInUrl(providerId, request)
+  const asked = { state, codeChallenge, redirectUri: callbackUrl(deps) }
+  const redirectUrl = deps.connections.toSignInUrl(providerId, asked)
   const begun = { ...of, providerId, displayLabel, repairOf: repairOf ?? null, redirectUri }
-  await store.insertState(deps.db, hashSecret(state), begun)
+  await inTurn(() => store.insertState(deps.db, hashSecret(state), begun))
   return { added: false, connectionId: null, providerId, displayLabel, status: 'pending', errors: [], redirectUrl }
 }
 
 /** What the provider's page sent back: a code, or the news that the person declined. */
 export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
 
+export interface ProviderAsker {
+  client: Client
+  tenantName: string
+  providerName: string
+}
+
+/** Undefined when no application began it, or its consent has ended since. */
+export async function findAsker(deps: ProviderSignInDeps, state: string): Promise<ProviderAsker | undefined> {
+  const begun = await store.findForApplication(deps.db, hashSecret(state))
+  if (begun === undefined) return undefined
+  const { providerId, userKey, grantId } = begun
+  const grant = (await deps.oauth.listGrants({ userKey })).find((one) => one.grantId === grantId)
+  const client = grant && (await deps.tenants.findClient(grant.clientId))
+  if (client === undefined) return undefined
+  const tenant = await deps.tenants.findTenant(client.tenantId)
+  const providerName = deps.connections.findProviderName(providerId) ?? providerId
+  return { client, tenantName: tenant?.name ?? '', providerName }
+}
+
 /**
- * Where the callback page continues; undefined when a session waits for this answer, or nothing does. A declined
- * sign-in ends at once.
+ * Where the callback page continues; undefined when a connect session waits for this answer, or nothing does. A
+ * declined sign-in ends at once.
  */
 export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
   const stateHash = hashSecret(answer.state)
@@ -95,31 +126,32 @@ export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAn
   return redirectUri && addParameters(redirectUri, { code: handle, state: answer.state })
 }
 
-/** The caller that returns from a provider. The page of a session does not know which provider it was. */
-export type Returning = Beginner & { providerId?: string }
+/** The caller that returns from a provider. The page of a connect session does not know which provider it was. */
+export type Returning = Beginner & { providerId?: string; inTurn?: InTurn }
 
-/** A session without a user began nothing. One that has ended takes nothing more. */
+/** A connect session without a user began nothing. One that has ended takes nothing more. */
 export async function completeInSession(
   deps: ProviderSignInDeps,
   answer: ProviderAnswer,
   { owner, sessionId, outcome }: Pick<ConnectSession, 'owner' | 'sessionId' | 'outcome'>,
+  inTurn: InTurn = atOnce,
 ): Promise<AddResult> {
   if (owner === null || outcome !== null) throw unknownState()
-  return completeSignIn(deps, answer, { ...owner, sessionId, grantId: null })
+  return completeSignIn(deps, answer, { ...owner, connectSessionId: sessionId, grantId: null, inTurn })
 }
 
 /** Works only for the caller that began this sign-in at this provider, and only once. */
 export async function completeSignIn(
   deps: ProviderSignInDeps,
   answer: ProviderAnswer,
-  of: Returning,
+  { inTurn = atOnce, ...of }: Returning,
 ): Promise<AddResult> {
   if (of.providerId !== undefined && deps.connections.findProviderName(of.providerId) === undefined) {
     throw refuse('Unknown provider.', 'unknown_provider', 'provider_id')
   }
   const stateHash = hashSecret(answer.state)
   const handleHash = of.grantId === null || !('code' in answer) ? null : hashSecret(answer.code)
-  const begun = await store.takeState(deps.db, stateHash, { ...of, handleHash })
+  const begun = await inTurn(() => store.takeState(deps.db, stateHash, { ...of, handleHash }))
   if (begun === undefined) throw unknownState()
   const { providerId, displayLabel, repairOf, sealedCode } = begun
   if ('error' in answer) return toDeclined(deps, providerId, displayLabel)
@@ -134,7 +166,8 @@ export async function completeSignIn(
       codeVerifier: toVerifier(deps, answer.state),
       redirectUri: callbackUrl(deps),
     },
-    sessionId: of.sessionId,
+    connectSessionId: of.connectSessionId,
+    inTurn,
     ...(repairOf === null ? {} : { repairOf }),
   })
 }
@@ -142,9 +175,9 @@ export async function completeSignIn(
 /**
  * Opens every code that an application has not come for yet. They are not sealed again: they lapse before a key leaves.
  */
-export async function checkCodes(db: Sql, keyring: Keyring): Promise<SealReport> {
+export async function checkProviderCodes(db: Sql, keyring: Keyring): Promise<SealReport> {
   const report: SealReport = { sealedBy: new Map(), lost: [] }
-  for (const { stateHash, sealedCode } of await store.listSealedCodes(db)) {
+  for (const { stateHash, sealedCode } of await store.listSealedProviderCodes(db)) {
     const seal = { id: stateHash.toString('hex'), boundTo: boundTo(stateHash), sealed: sealedCode }
     await examineSeal(report, keyring, seal)
   }

@@ -7,14 +7,15 @@ import type { Sql } from '../../db/index.ts'
 /** What the code lets the person do; the mail says it. */
 export type SignInPurpose = 'connect' | 'manage'
 
-export interface CodeRequester {
+export interface SignInCodeRequester {
+  /** A connect session or a manage session, by purpose. */
   sessionId: string
   tenantId: string
   clientId: string
   purpose: SignInPurpose
 }
 
-export interface CodeRow extends CodeRequester {
+export interface SignInCodeRow extends SignInCodeRequester {
   email: string
   nonce: Buffer
   /** The key that the code was made with. */
@@ -26,7 +27,7 @@ const columns = `session_id as "sessionId", tenant_id as "tenantId", client_id a
   key_id as "keyId", tries_left as "triesLeft"`
 
 /** One code for each session: a new one ends the one before. */
-export async function putCode(sql: Sql, code: CodeRow, lifeSeconds: number): Promise<void> {
+export async function putSignInCode(sql: Sql, code: SignInCodeRow, lifeSeconds: number): Promise<void> {
   await sql.execute(
     `insert into sign_in_codes (session_id, tenant_id, client_id, email, nonce, key_id, purpose, tries_left, sent_at,
        expires_at)
@@ -50,16 +51,16 @@ export async function putCode(sql: Sql, code: CodeRow, lifeSeconds: number): Pro
   )
 }
 
-export async function findCode(sql: Sql, sessionId: string): Promise<CodeRow | undefined> {
-  return sql.maybeRow<CodeRow>(
+export async function findSignInCode(sql: Sql, sessionId: string): Promise<SignInCodeRow | undefined> {
+  return sql.maybeRow<SignInCodeRow>(
     `select ${columns} from sign_in_codes where session_id = $1 and expires_at > $2::timestamptz`,
     [sessionId, sql.now()],
   )
 }
 
 /** Tries are serialized. Otherwise five simultaneous tries would count as one. */
-export async function lockCode(tx: Sql, sessionId: string): Promise<CodeRow | undefined> {
-  return tx.maybeRow<CodeRow>(
+export async function lockSignInCode(tx: Sql, sessionId: string): Promise<SignInCodeRow | undefined> {
+  return tx.maybeRow<SignInCodeRow>(
     `select ${columns} from sign_in_codes where session_id = $1 and expires_at > $2::timestamptz for update`,
     [sessionId, tx.now()],
   )
@@ -69,11 +70,15 @@ export async function spendTry(tx: Sql, sessionId: string): Promise<void> {
   await tx.execute('update sign_in_codes set tries_left = tries_left - 1 where session_id = $1', [sessionId])
 }
 
-export async function deleteCode(sql: Sql, sessionId: string): Promise<void> {
+export async function deleteSignInCode(sql: Sql, sessionId: string): Promise<void> {
   await sql.execute('delete from sign_in_codes where session_id = $1', [sessionId])
 }
 
-export type EventKind = 'code' | 'wrong_try'
+/** The first two are counted; `signed_in` is remembered for longer, and for an address in a network alone. */
+export type EventKind = 'code' | 'wrong_try' | 'signed_in'
+
+const signedInDays = 30
+const keptDays: Readonly<Record<EventKind, number>> = { code: 1, wrong_try: 1, signed_in: signedInDays }
 
 /** Counting and adding must be one step for a subject, whichever process does it. Held to the end. */
 export async function lockSubject(tx: Sql, subjectHash: Buffer): Promise<void> {
@@ -99,6 +104,17 @@ export async function findWaitSeconds(
   return row === undefined ? undefined : Math.max(row.seconds, 1)
 }
 
+/** Whether the address was proved from this network within the last weeks. */
+export async function hasSignedIn(sql: Sql, subjectHash: Buffer): Promise<boolean> {
+  const row = await sql.maybeRow(
+    `select from sign_in_events
+     where subject_hash = $1 and kind = 'signed_in' and at > $2::timestamptz - make_interval(days => ${signedInDays})
+     limit 1`,
+    [subjectHash, sql.now()],
+  )
+  return row !== undefined
+}
+
 export async function addEvent(tx: Sql, subjectHash: Buffer, kind: EventKind): Promise<void> {
   await tx.execute('insert into sign_in_events (subject_hash, kind, at) values ($1, $2, $3::timestamptz)', [
     subjectHash,
@@ -113,10 +129,14 @@ export async function deleteExpired(tx: Sql, batchSize: number): Promise<number>
        select session_id from sign_in_codes where expires_at <= $2::timestamptz limit $1 for update skip locked)`,
     [batchSize, tx.now()],
   )
-  const events = await tx.execute(
-    `delete from sign_in_events where ctid in (
-       select ctid from sign_in_events where at <= $2::timestamptz - interval '1 day' limit $1 for update skip locked)`,
-    [batchSize, tx.now()],
-  )
+  let events = 0
+  for (const [kind, days] of Object.entries(keptDays)) {
+    events += await tx.execute(
+      `delete from sign_in_events where ctid in (
+         select ctid from sign_in_events where kind = $3 and at <= $2::timestamptz - make_interval(days => $4)
+         limit $1 for update skip locked)`,
+      [batchSize, tx.now(), kind, days],
+    )
+  }
   return codes + events
 }

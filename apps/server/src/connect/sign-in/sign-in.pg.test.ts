@@ -1,6 +1,5 @@
 /**
- * How many codes a caller may request, and how often it may guess (contract §4). Each title names the attack that the
- * limit stops.
+ * How many codes a caller may request, and how often it may guess. Each title names the attack that the limit stops.
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -9,7 +8,14 @@ import { Refusal } from '@assay/core'
 import { parseConfig } from '../../config/config.ts'
 import { testKeyTexts } from '../../test-keys.ts'
 import { openOauth } from '../../oauth/test-oauth.ts'
-import { enterCode, findCodeToMail, networkOf, requestCode, type CodeRequester, type SignInDeps } from './sign-in.ts'
+import {
+  enterSignInCode,
+  findSignInCodeToMail,
+  networkOf,
+  requestSignInCode,
+  type SignInCodeRequester,
+  type SignInDeps,
+} from './sign-in.ts'
 
 const oldKey = new Uint8Array(32).fill(3)
 const newKey = new Uint8Array(32).fill(4)
@@ -18,7 +24,7 @@ describe('limits of signing in by email', async () => {
   const { db, tenant, moveClock } = await openOauth()
   const { signInLimits } = parseConfig(testKeyTexts('test'))
   const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
-  const newAsker = (): CodeRequester => ({
+  const newAsker = (): SignInCodeRequester => ({
     sessionId: randomUUID(),
     tenantId: tenant.tenantId,
     clientId: 'cli_demo',
@@ -41,16 +47,17 @@ describe('limits of signing in by email', async () => {
     }
   }
   const ask = (origin: string, email: string, asker = newAsker()): Promise<string> =>
-    statusOf(requestCode(deps, asker, origin, email))
+    statusOf(requestSignInCode(deps, asker, origin, email))
 
   /** Asks for a code and enters five wrong ones. */
   async function guessFive(origin: string, email: string): Promise<string[]> {
     const asker = newAsker()
     if ((await ask(origin, email, asker)) !== 'ok') return ['no code']
-    const right = (await findCodeToMail(deps, asker.sessionId))?.code
+    const right = (await findSignInCodeToMail(deps, asker.sessionId))?.code
     const wrong = right === '000000' ? '000001' : '000000'
     const seen: string[] = []
-    for (let attempt = 0; attempt < 5; attempt += 1) seen.push(await statusOf(enterCode(deps, asker, origin, wrong)))
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      seen.push(await statusOf(enterSignInCode(deps, asker, origin, wrong)))
     return seen
   }
 
@@ -81,8 +88,30 @@ describe('limits of signing in by email', async () => {
     const asker = newAsker()
     const home = newNetwork()
     assert.equal(await ask(home, email, asker), 'ok')
-    const mail = await findCodeToMail(deps, asker.sessionId)
-    assert.equal(await enterCode(deps, asker, home, mail?.code ?? ''), email)
+    const mail = await findSignInCodeToMail(deps, asker.sessionId)
+    assert.equal(await enterSignInCode(deps, asker, home, mail?.code ?? ''), email)
+  })
+
+  it('locking a person out from many networks: the person signs in where they signed in before, and nowhere guesses more', async () => {
+    const email = 'known@example.com'
+    const home = newNetwork()
+    const signIn = async (): Promise<string> => {
+      const asker = newAsker()
+      if ((await ask(home, email, asker)) !== 'ok') return 'no code'
+      const mail = await findSignInCodeToMail(deps, asker.sessionId)
+      return enterSignInCode(deps, asker, home, mail?.code ?? '')
+    }
+    assert.equal(await signIn(), email)
+    for (let network = 0; network < 20; network += 1) await guessFive(newNetwork(), email)
+    assert.equal(await ask(newNetwork(), email), 'rate_limited')
+    assert.equal(await signIn(), email)
+    for (let code = 0; code < 3; code += 1) await guessFive(home, email)
+    await moveClock(3_601)
+    await guessFive(home, email)
+    assert.equal(await ask(home, email), 'rate_limited', 'twenty wrong tries are the limit of this network, too')
+    await moveClock(31 * 86_400)
+    for (let network = 0; network < 20; network += 1) await guessFive(newNetwork(), email)
+    assert.equal(await ask(home, email), 'rate_limited', 'it was too long ago')
   })
 
   it('guessing from many networks: a hundred wrong tries a day for an address, wherever they come from', async () => {
@@ -112,7 +141,9 @@ describe('limits of signing in by email', async () => {
     const origin = newNetwork()
     assert.equal(await ask(origin, 'circle@example.com', asker), 'ok')
     const works = Array.from({ length: 8 }, (_, at) =>
-      at % 2 === 0 ? ask(origin, 'circle@example.com', asker) : statusOf(enterCode(deps, asker, origin, '000000')),
+      at % 2 === 0
+        ? ask(origin, 'circle@example.com', asker)
+        : statusOf(enterSignInCode(deps, asker, origin, '000000')),
     )
     // `statusOf` lets only refusals through: a deadlock of the database is an error.
     const seen = new Set(await Promise.all(works))
@@ -131,17 +162,17 @@ describe('limits of signing in by email', async () => {
     for (const email of spellings) assert.equal(await ask(origin, email), 'ok')
     assert.equal(await ask(origin, 'wide@example.ｃom'), 'rate_limited')
     const asker = newAsker()
-    await requestCode(deps, asker, newNetwork(), 'ｗide@ｅxample.com')
-    assert.equal((await findCodeToMail(deps, asker.sessionId))?.email, 'wide@example.com')
+    await requestSignInCode(deps, asker, newNetwork(), 'ｗide@ｅxample.com')
+    assert.equal((await findSignInCodeToMail(deps, asker.sessionId))?.email, 'wide@example.com')
   })
 
   it('key rotation: a guess is compared with one code, and a code of the old key is still right', async () => {
     const rotated: SignInDeps = { ...deps, signInKeys: [newKey, oldKey] }
     const asker = newAsker()
     const origin = newNetwork()
-    await requestCode(deps, asker, origin, 'rotate@example.com')
-    const mailed = (await findCodeToMail(rotated, asker.sessionId))?.code
-    assert.equal(mailed, (await findCodeToMail(deps, asker.sessionId))?.code)
+    await requestSignInCode(deps, asker, origin, 'rotate@example.com')
+    const mailed = (await findSignInCodeToMail(rotated, asker.sessionId))?.code
+    assert.equal(mailed, (await findSignInCodeToMail(deps, asker.sessionId))?.code)
     // The code that the other key makes of the same row is wrong.
     const row = await db.row<{ nonce: Buffer }>('select nonce from sign_in_codes where session_id = $1', [
       asker.sessionId,
@@ -150,7 +181,7 @@ describe('limits of signing in by email', async () => {
       asker.sessionId,
       await keyIdFor(rotated, origin),
     ])
-    const other = (await findCodeToMail(rotated, asker.sessionId))?.code
+    const other = (await findSignInCodeToMail(rotated, asker.sessionId))?.code
     await db.execute('update sign_in_codes set key_id = $2, nonce = $3 where session_id = $1', [
       asker.sessionId,
       await keyIdFor(deps, origin),
@@ -158,15 +189,15 @@ describe('limits of signing in by email', async () => {
     ])
     // The two codes are equal once in a million runs, and then this test shows nothing.
     if (other !== mailed) {
-      assert.equal(await statusOf(enterCode(rotated, asker, origin, other ?? '')), 'invalid_request')
+      assert.equal(await statusOf(enterSignInCode(rotated, asker, origin, other ?? '')), 'invalid_request')
     }
-    assert.equal(await enterCode(rotated, asker, origin, mailed ?? ''), 'rotate@example.com')
+    assert.equal(await enterSignInCode(rotated, asker, origin, mailed ?? ''), 'rotate@example.com')
   })
 
   /** The id of the key that these dependencies sign with, as it stands in their codes. */
   async function keyIdFor(of: SignInDeps, origin: string): Promise<Buffer> {
     const asker = newAsker()
-    await requestCode(of, asker, origin, `${randomUUID()}@example.com`)
+    await requestSignInCode(of, asker, origin, `${randomUUID()}@example.com`)
     const { key_id } = await db.row<{ key_id: Buffer }>('select key_id from sign_in_codes where session_id = $1', [
       asker.sessionId,
     ])

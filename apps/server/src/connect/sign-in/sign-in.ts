@@ -1,12 +1,12 @@
 /**
- * Signing in by email (contract §4): six digits, ten minutes, five tries, valid only in the session that asked.
- * Nothing here looks for a user, so nothing can reveal whether the address is known; the user is found or made once the
- * code was right.
+ * Signing in by email: six digits, ten minutes, five tries, valid only in the session that asked. Nothing here looks
+ * for a user, so nothing can reveal whether the address is known; the user is found or made once the code was right.
  *
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the
  * network that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one
  * network, one tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
- * addresses or many networks.
+ * addresses or many networks. Only the tries of an address in all networks could keep its owner out, so they do not
+ * concern a network from which the owner signed in lately.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; without the key a dump reveals nothing, whereas a hash of six digits would.
@@ -17,11 +17,11 @@ import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
 import { parseEmail } from '../../tenants/index.ts'
 import * as store from './sign-in-store.ts'
-import type { CodeRequester } from './sign-in-store.ts'
+import type { SignInCodeRequester } from './sign-in-store.ts'
 
-export type { CodeRequester, SignInPurpose } from './sign-in-store.ts'
+export type { SignInCodeRequester, SignInPurpose } from './sign-in-store.ts'
 
-const codeSeconds = 600
+const signInCodeSeconds = 600
 const triesMax = 5
 /** A session could otherwise write to one address after the other. */
 const codesPerSession = 10
@@ -39,13 +39,13 @@ const nonceBytes = 16
 export const resendAfterSeconds = 30
 
 /** What is needed to derive a code. */
-export interface CodeDeps {
+export interface SignInCodeDeps {
   db: Database
   /** Newest first: the first derives, all of them recognise. */
   signInKeys: readonly Uint8Array[]
 }
 
-export interface SignInDeps extends CodeDeps {
+export interface SignInDeps extends SignInCodeDeps {
   randomBytes: (size: number) => Buffer
   signInLimits: SignInLimits
 }
@@ -54,9 +54,9 @@ export interface SignInDeps extends CodeDeps {
 export type Origin = string
 
 /** The address as it was understood. */
-export async function requestCode(
+export async function requestSignInCode(
   deps: SignInDeps,
-  asker: CodeRequester,
+  asker: SignInCodeRequester,
   origin: Origin,
   typed: string,
 ): Promise<string> {
@@ -67,21 +67,21 @@ export async function requestCode(
     await lockAll(tx, subjects)
     const codes = codeCounters(deps, subjects)
     await refuseAbove(tx, 'code', codes)
-    await refuseAbove(tx, 'wrong_try', tryCounters(deps, subjects))
+    await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
     await count(tx, 'code', codes)
     const nonce = deps.randomBytes(nonceBytes)
     const keyId = keyIdOf(currentKey(deps))
     const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
-    await store.putCode(tx, code, codeSeconds)
+    await store.putSignInCode(tx, code, signInCodeSeconds)
     await addJob(tx, 'sign_in_mail', { sessionId })
   })
   return email
 }
 
 /** The address that the code proves. */
-export async function enterCode(
+export async function enterSignInCode(
   deps: SignInDeps,
-  asker: Pick<CodeRequester, 'sessionId'>,
+  asker: Pick<SignInCodeRequester, 'sessionId'>,
   origin: Origin,
   given: string,
 ): Promise<string> {
@@ -97,30 +97,30 @@ export async function enterCode(
 async function tryCode(
   deps: SignInDeps,
   tx: Sql,
-  asker: Pick<CodeRequester, 'sessionId'>,
+  asker: Pick<SignInCodeRequester, 'sessionId'>,
   origin: Origin,
   given: string,
 ): Promise<string | Refusal> {
-  const seen = await store.findCode(tx, asker.sessionId)
+  const seen = await store.findSignInCode(tx, asker.sessionId)
   if (seen === undefined) return refuseMissing()
   const subjects = subjectsOf(deps, seen, origin)
-  // The counters before the code, as `requestCode` does. In the other order a session that asks and guesses at once
+  // The counters before the code, as `requestSignInCode` does. In the other order a session that asks and guesses at once
   // would deadlock, and each time block every sign-in of this tenant.
   await lockAll(tx, subjects)
-  const row = await store.lockCode(tx, asker.sessionId)
+  const row = await store.lockSignInCode(tx, asker.sessionId)
   // Replaced meanwhile by a code for another address, whose counters are not locked.
   if (row?.email !== seen.email) return refuseMissing()
-  const tries = tryCounters(deps, subjects)
-  await refuseAbove(tx, 'wrong_try', tries)
+  await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
   const key = findKey(deps, row.keyId)
-  if (key !== undefined && isSame(given, deriveCode(key, row))) {
-    await store.deleteCode(tx, asker.sessionId)
+  if (key !== undefined && isSame(given, deriveSignInCode(key, row))) {
+    await store.deleteSignInCode(tx, asker.sessionId)
+    await store.addEvent(tx, subjects.addressInNetwork, 'signed_in')
     return row.email
   }
-  await count(tx, 'wrong_try', tries)
+  await count(tx, 'wrong_try', tryCounters(deps, subjects))
   const left = row.triesLeft - 1
   if (left === 0) {
-    await store.deleteCode(tx, asker.sessionId)
+    await store.deleteSignInCode(tx, asker.sessionId)
     return refuseCode('is wrong, and it was the last try', 'Ask for a new code.')
   }
   await store.spendTry(tx, asker.sessionId)
@@ -128,19 +128,22 @@ async function tryCode(
 }
 
 /** What the mail says; undefined when the code was replaced, used or has expired meanwhile. */
-export async function findCodeToMail(
-  deps: CodeDeps,
+export async function findSignInCodeToMail(
+  deps: SignInCodeDeps,
   sessionId: string,
 ): Promise<{ email: string; code: string; clientId: string; purpose: store.SignInPurpose } | undefined> {
-  const row = await store.findCode(deps.db, sessionId)
+  const row = await store.findSignInCode(deps.db, sessionId)
   const key = row && findKey(deps, row.keyId)
   if (row === undefined || key === undefined) return undefined
   const { email, clientId, purpose } = row
-  return { email, clientId, purpose, code: deriveCode(key, row) }
+  return { email, clientId, purpose, code: deriveSignInCode(key, row) }
 }
 
 /** 64 bits modulo a million: the bias is one part in 10^13. */
-function deriveCode(key: Uint8Array, { sessionId, nonce }: Pick<store.CodeRow, 'sessionId' | 'nonce'>): string {
+function deriveSignInCode(
+  key: Uint8Array,
+  { sessionId, nonce }: Pick<store.SignInCodeRow, 'sessionId' | 'nonce'>,
+): string {
   const digest = createHmac('sha256', key).update(`code\n${sessionId}\n`).update(nonce).digest()
   return String(digest.readBigUInt64BE() % 1_000_000n).padStart(6, '0')
 }
@@ -158,7 +161,7 @@ function currentKey({ signInKeys: [key] }: SignInDeps): Uint8Array {
   return key
 }
 
-function findKey({ signInKeys }: CodeDeps, keyId: Buffer): Uint8Array | undefined {
+function findKey({ signInKeys }: SignInCodeDeps, keyId: Buffer): Uint8Array | undefined {
   return signInKeys.find((key) => keyIdOf(key).equals(keyId))
 }
 
@@ -245,6 +248,16 @@ function tryCounters({ signInLimits }: SignInDeps, subjects: Subjects): Counter[
     { subject: subjects.addressInNetwork, max: signInLimits.triesPerAddressInNetwork, windowSeconds },
     { subject: subjects.address, max: signInLimits.triesPerAddress, windowSeconds },
   ]
+}
+
+/**
+ * A person who signed in from this network lately has the tries of the network alone. Otherwise an attacker with five
+ * networks could use up the tries of an address, and keep its owner out wherever they are.
+ */
+async function findTryLimits(deps: SignInDeps, tx: Sql, subjects: Subjects): Promise<Counter[]> {
+  const counters = tryCounters(deps, subjects)
+  if (!(await store.hasSignedIn(tx, subjects.addressInNetwork))) return counters
+  return counters.filter(({ subject }) => subject !== subjects.address)
 }
 
 async function refuseAbove(tx: Sql, kind: store.EventKind, counters: readonly Counter[]): Promise<void> {

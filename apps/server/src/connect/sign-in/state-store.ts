@@ -2,9 +2,9 @@
 import type { Sql } from '../../db/index.ts'
 import type { Owner } from '../../owner.ts'
 
-/** Who began: a session, or an application by one of its grants. */
+/** Who began: a connect session, or an application by one of its grants. */
 export interface Beginner extends Owner {
-  sessionId: string | null
+  connectSessionId: string | null
   grantId: string | null
 }
 
@@ -12,7 +12,7 @@ export interface BegunSignIn extends Beginner {
   providerId: string
   displayLabel: string | null
   repairOf: string | null
-  /** The application's redirect URI; null in a session. */
+  /** The application's redirect URI; null in a connect session. */
   redirectUri: string | null
 }
 
@@ -27,7 +27,7 @@ export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignI
       stateHash,
       begun.providerId,
       begun.userKey,
-      begun.sessionId,
+      begun.connectSessionId,
       begun.grantId,
       begun.displayLabel,
       begun.repairOf,
@@ -35,6 +35,18 @@ export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignI
       sql.now(),
       lifeSeconds,
     ],
+  )
+}
+
+/** A sign-in that an application began and whose answer it does not have yet. */
+export async function findForApplication(
+  sql: Sql,
+  stateHash: Buffer,
+): Promise<{ providerId: string; userKey: string; grantId: string } | undefined> {
+  return sql.maybeRow(
+    `select provider_id as "providerId", user_key as "userKey", grant_id as "grantId" from provider_states
+     where state_hash = $1 and redirect_uri is not null and handle_hash is null and expires_at > $2::timestamptz`,
+    [stateHash, sql.now()],
   )
 }
 
@@ -68,7 +80,7 @@ export async function dropForApplication(sql: Sql, stateHash: Buffer): Promise<s
 }
 
 /** Codes on their way: the few of the last ten minutes. */
-export async function listSealedCodes(sql: Sql): Promise<{ stateHash: Buffer; sealedCode: string }[]> {
+export async function listSealedProviderCodes(sql: Sql): Promise<{ stateHash: Buffer; sealedCode: string }[]> {
   return sql.rows(
     `select state_hash as "stateHash", sealed_code as "sealedCode" from provider_states
      where sealed_code is not null and expires_at > $1::timestamptz`,
@@ -94,6 +106,6 @@ export async function takeState(
        and handle_hash is not distinct from $6 and expires_at > $7::timestamptz
      returning provider_id as "providerId", display_label as "displayLabel", repair_of as "repairOf",
        sealed_code as "sealedCode"`,
-    [stateHash, of.providerId ?? null, of.userKey, of.sessionId, of.grantId, of.handleHash, sql.now()],
+    [stateHash, of.providerId ?? null, of.userKey, of.connectSessionId, of.grantId, of.handleHash, sql.now()],
   )
 }

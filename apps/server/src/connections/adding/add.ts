@@ -1,10 +1,11 @@
 /**
  * Adds a connection in the process that serves the request: checks what was sent, seals it, stores it as pending,
- * queues its verification and waits for the worker's verdict. A refusal leaves nothing behind.
+ * queues its verification and waits for the worker's verdict. A refused key is not kept. That it was refused is
+ * remembered for an hour, without the key (`refused_keys`).
  */
 import type { ProviderMetadata } from '@assay/connectors'
 import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
-import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
+import { dayMs, invalidParameter, newId, notFound, Refusal, type ErrorItem } from '@assay/core'
 import { createHmac } from 'node:crypto'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
@@ -32,6 +33,8 @@ export interface AddDeps extends CheckPolicy {
   keyLimits?: KeyLimits
   /** How many removed transactions are remembered of a user, up to `max` (ledger). */
   countRemoved?(tx: Sql, userKey: string, max: number): Promise<number>
+  /** How many entries of the audit log concern a user since then, up to `max`. */
+  countAudited?(sql: Sql, owner: Owner, since: string, max: number): Promise<number>
   /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
 }
@@ -47,16 +50,27 @@ export interface KeyLimits {
 }
 
 const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500, removed: 1_000_000 }
+/** Of a user who adds a connection or repairs one: enough to connect and to remove 500 accounts twice in a day. */
+const auditedPerDayMax = 2_000
 
 export interface NewConnection {
   providerId: string
   displayLabel: string | null
   credentials: NewCredentials
   /** Made inside a connect session: provisional until its code is redeemed. */
-  sessionId: string | null
+  connectSessionId: string | null
   /** The settled connection of this user whose credentials these replace. */
   repairOf?: string
+  /**
+   * Runs what needs the database when it is the caller's turn. The requests of a user wait for each other, and all of
+   * them at once would hold every connection. The wait for a worker takes no turn.
+   */
+  inTurn?: InTurn
 }
+
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+const atOnce: InTurn = (work) => work()
 
 export interface AddResult {
   added: boolean
@@ -75,18 +89,39 @@ export async function addConnection(
   owner: Owner,
   request: NewConnection,
 ): Promise<AddResult> {
-  const { credentials, displayLabel, repairOf } = request
+  const { credentials, displayLabel, repairOf, inTurn = atOnce } = request
   const provider = getOffered(deps.catalog, request.providerId, credentials.type)
   const refused = checkCredentials(credentials, provider, deps)
   if (refused !== undefined) return toRefused(provider, displayLabel, [refused])
-  if (repairOf !== undefined) await checkRepair(deps.db, owner, repairOf, provider)
+  const ref = await inTurn(() => storePending(deps, sealer, owner, { ...request, provider }))
+  await waitForVerdict(deps, ref)
+  const verdict = await inTurn(() => pending.takeVerdict(deps.db, ref))
+  const errors = verdict?.errors ?? [toUnheard(provider)]
+  if (verdict === undefined || verdict.connection_id === null) return toRefused(provider, displayLabel, errors)
+  const { added, connection_id: foundId } = verdict
+  const current = added && repairOf === undefined ? undefined : await findConnection(deps.db, owner, foundId)
+  const status = current?.status
+  return {
+    ...{ added, connectionId: foundId, providerId: provider.provider_id, displayLabel, errors },
+    status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
+  }
+}
 
+/** Stores it without a verdict, and queues its verification. */
+async function storePending(
+  deps: AddDeps,
+  sealer: Sealer,
+  owner: Owner,
+  { credentials, displayLabel, repairOf, provider, connectSessionId }: NewConnection & { provider: ProviderMetadata },
+): Promise<ConnectionRef> {
+  if (repairOf !== undefined) await checkRepair(deps.db, owner, repairOf, provider)
+  await refuseRestless(deps, owner)
   const connectionId = newId('con')
   const keyLane = toKeyLane(deps.keyring, provider.provider_id, toLaneText(credentials, connectionId))
   const stored = await sealCredentials(sealer, repairOf ?? connectionId, credentials)
-  const ref = await deps.db.transaction(async (tx): Promise<ConnectionRef> => {
+  return deps.db.transaction(async (tx): Promise<ConnectionRef> => {
     const connectionKey = await pending.insertPending(tx, owner, {
-      ...{ connectionId, displayLabel, keyLane, sessionId: request.sessionId, repairOf: repairOf ?? null },
+      ...{ connectionId, displayLabel, keyLane, connectSessionId, repairOf: repairOf ?? null },
       providerId: provider.provider_id,
       connectionType: credentials.type,
       stored,
@@ -104,18 +139,6 @@ export async function addConnection(
     await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
     return made
   })
-
-  await waitForVerdict(deps, ref)
-  const verdict = await pending.takeVerdict(deps.db, ref)
-  const errors = verdict?.errors ?? [toUnheard(provider)]
-  if (verdict === undefined || verdict.connection_id === null) return toRefused(provider, displayLabel, errors)
-  const { added, connection_id: foundId } = verdict
-  const current = added && repairOf === undefined ? undefined : await findConnection(deps.db, owner, foundId)
-  const status = current?.status
-  return {
-    ...{ added, connectionId: foundId, providerId: provider.provider_id, displayLabel, errors },
-    status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
-  }
 }
 
 async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: boolean): Promise<void> {
@@ -139,6 +162,18 @@ function refuseRemoved(): Refusal {
   return toRateLimited('Too many transactions were removed with accounts lately. Add accounts again later.', 86_400)
 }
 
+/**
+ * Adding and removing leaves an entry each in the audit log, which is kept for good. An account that is connected and
+ * removed again and again would fill the disk with them.
+ */
+async function refuseRestless({ db, countAudited }: AddDeps, owner: Owner): Promise<void> {
+  const since = new Date(Date.parse(db.now()) - dayMs).toISOString()
+  const audited = (await countAudited?.(db, owner, since, auditedPerDayMax)) ?? 0
+  if (audited >= auditedPerDayMax) {
+    throw toRateLimited('Accounts were added and removed too often today. Add accounts again later.', 3_600)
+  }
+}
+
 function toRateLimited(message: string, retryAfterSeconds: number): Refusal {
   const item: ErrorItem = { cause: 'rate_limited', message, retry_after_seconds: retryAfterSeconds }
   return new Refusal('rate_limited', message, { items: [item], retryAfterSeconds })
@@ -149,12 +184,19 @@ function toRefused(provider: ProviderMetadata, displayLabel: string | null, erro
 }
 
 const verdictPollMs = 25
+/** The part of the time waited so far after which is looked again. */
+const verdictPollShare = 0.1
 
-/** Short polling needs no connection of its own and works through every pooler. */
+/**
+ * Short polling needs no connection of its own and works through every pooler. It becomes slower with the wait: where
+ * hundreds of keys wait, looking for all of them forty times a second would take every connection.
+ */
 async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDeps, ref: ConnectionRef): Promise<void> {
-  const deadline = performance.now() + verdictTimeoutMs
-  while (performance.now() < deadline && (await pending.isUndecided(db, ref))) {
-    await new Promise((resolve) => setTimeout(resolve, verdictPollMs))
+  const start = performance.now()
+  const waited = (): number => performance.now() - start
+  while (waited() < verdictTimeoutMs && (await pending.isUndecided(db, ref))) {
+    const nextMs = Math.max(verdictPollMs, waited() * verdictPollShare)
+    await new Promise((resolve) => setTimeout(resolve, nextMs))
   }
 }
 
@@ -171,7 +213,7 @@ async function checkRepair(
   provider: ProviderMetadata,
 ): Promise<void> {
   const target = await findConnection(db, owner, connectionId)
-  if (target === undefined) throw new Refusal('not_found', 'No such connection.')
+  if (target === undefined) throw notFound('connection')
   if (target.provider_id !== provider.provider_id) {
     throw invalidParameter('provider_id', 'must be the provider of the connection that is repaired')
   }

@@ -16,7 +16,12 @@ describe('keys under verification', async () => {
   const offer = async (owner: Parameters<typeof engine.add>[0]): ReturnType<typeof engine.connections.add> => {
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    return engine.connections.add(owner, { providerId: 'kraken', displayLabel: null, credentials, sessionId: null })
+    return engine.connections.add(owner, {
+      providerId: 'kraken',
+      displayLabel: null,
+      credentials,
+      connectSessionId: null,
+    })
   }
   const listLanes = (userId: string): Promise<{ lane: string }[]> =>
     engine.db.rows(
@@ -67,7 +72,7 @@ describe('refused keys', async () => {
     }
     const good = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey: good.apiKey, secretKey: good.secretKey } as const
-    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
     await assert.rejects(engine.connections.add(owner, request), isRateLimited)
     assert.equal((await engine.add(await engine.newOwner(), good)).added, true)
     await engine.moveClock(3_600_000)
@@ -86,6 +91,25 @@ describe('refused keys', async () => {
   })
 })
 
+describe('a wallet that is given again and again', async () => {
+  const engine = await openEngine()
+
+  it('leaves one row of nonces, and not one for each time', async () => {
+    const owner = await engine.newOwner()
+    const address = `0x${'5'.repeat(40)}`
+    const give = async (): Promise<string | undefined> => {
+      const credentials = { type: 'wallet', address } as const
+      const more = { providerId: 'evm', credentials }
+      return (await engine.add(owner, await engine.newAccount('empty'), more)).errors[0]?.cause
+    }
+    const countNonces = async (): Promise<number> => (await engine.db.rows('select from key_nonces')).length
+    assert.equal(await give(), undefined)
+    const before = await countNonces()
+    for (let count = 0; count < 3; count += 1) assert.equal(await give(), 'already_connected')
+    assert.equal(await countNonces(), before)
+  })
+})
+
 describe('connections of one user', async () => {
   const engine = await openEngine({ ASSAY_LIMIT_CONNECTIONS: '2' })
 
@@ -95,7 +119,7 @@ describe('connections of one user', async () => {
     assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
     await assert.rejects(engine.connections.add(owner, request), (error) => {
       assert.ok(error instanceof Refusal)
       return error.code === 'invalid_request' && /at most 2 accounts/.test(error.message)
@@ -119,8 +143,29 @@ describe('an account that is connected and removed again and again', async () =>
     await engine.connections.remove(owner, { connectionId: ref.connectionId })
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
     await assert.rejects(engine.connections.add(owner, request), isRateLimited)
     assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+  })
+
+  it('is refused when the audit log has too many entries of a day about its user, and taken the day after', async () => {
+    const owner = await engine.newOwner()
+    const addEntries = (entries: number): Promise<number> =>
+      engine.db.execute(
+        `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id)
+         select $1, $2::timestamptz, 'application', 'connection.added', 'con_' || entry, '{}', $3
+         from generate_series(1, $4::int) entry`,
+        [owner.tenantId, engine.db.now(), owner.userId, entries],
+      )
+    await addEntries(1_998)
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+    await addEntries(1)
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
+    await assert.rejects(engine.connections.add(owner, request), isRateLimited)
+    assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+    await engine.moveClock(86_400_000)
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
   })
 })

@@ -16,7 +16,7 @@ async function insertPending(db: Database, of: Owner, connectionId: string): Pro
     ...{
       stored: { sealedCredentials: 'sealed', address: null, networks: null },
       keyLane: connectionId,
-      sessionId: null,
+      connectSessionId: null,
       repairOf: null,
     },
   })
@@ -78,7 +78,7 @@ describe('an account', () => {
     )
     letFirstEnd()
     assert.equal(await accepting, undefined)
-    assert.deepEqual(await finding, { connectionKey: 1, connectionId: 'con_first', sessionId: null })
+    assert.deepEqual(await finding, { connectionKey: 1, connectionId: 'con_first', connectSessionId: null })
     assert.deepEqual(await statusOf(db, 'con_second'), { status: 'pending' })
   })
 

@@ -23,7 +23,7 @@ export async function insertPending(
     displayLabel: string | null
     stored: StoredCredentials
     keyLane: string
-    sessionId: string | null
+    connectSessionId: string | null
     repairOf: string | null
   },
 ): Promise<number> {
@@ -51,7 +51,7 @@ export async function insertPending(
       row.displayLabel,
       row.stored.sealedCredentials,
       row.keyLane,
-      row.sessionId,
+      row.connectSessionId,
       row.repairOf,
       sql.now(),
       row.stored.address,
@@ -97,7 +97,7 @@ export interface AccountFingerprint {
 export interface TakenAccount {
   connectionKey: number
   connectionId: string
-  sessionId: string | null
+  connectSessionId: string | null
 }
 
 /**
@@ -113,16 +113,19 @@ export async function findAccount(
   const owned = [owner.userKey, account.providerId, account.fingerprint]
   await tx.execute('select pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['account', ...owned])])
   return tx.maybeRow<TakenAccount>(
-    `select connection_key as "connectionKey", id as "connectionId", session_id as "sessionId" from connections
+    `select connection_key as "connectionKey", id as "connectionId", session_id as "connectSessionId" from connections
      where user_key = $1::bigint and provider_id = $2 and account_fingerprint = $3 and status <> 'removed' for update`,
     owned,
   )
 }
 
 /** Locked until the transaction ends; undefined when it no longer waits for a verdict. */
-export async function lockPending(tx: Sql, ref: ConnectionRef): Promise<{ sessionId: string | null } | undefined> {
+export async function lockPending(
+  tx: Sql,
+  ref: ConnectionRef,
+): Promise<{ connectSessionId: string | null } | undefined> {
   return tx.maybeRow(
-    `select session_id as "sessionId" from connections
+    `select session_id as "connectSessionId" from connections
      where user_key = $1::bigint and connection_key = $2 and status = 'pending' for update`,
     keysOf(ref),
   )

@@ -3,7 +3,7 @@
  * code is redeemed; a session that is declined, lapses or is never redeemed takes them, their credentials and their
  * data with it. (Otherwise an attacker could send a victim a link that carries the attacker's login, and harvest keys.)
  */
-import { Refusal } from '@assay/core'
+import { notFound } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
@@ -16,25 +16,25 @@ export interface ProvisionalDeps extends RemovalDeps {
   db: Database
   /** For the webhook. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
-  /** It has to be read now. */
-  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** The connection has to be read now. */
+  onReadable(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** Applications see it from now on. */
   onShown(tx: Sql, ref: ConnectionRef): Promise<void>
 }
 
 export interface Provisional {
   /** Verified in this session and visible only there. */
-  listInSession(owner: Owner, sessionId: string): Promise<ConnectionRow[]>
-  removeInSession(owner: Owner, sessionId: string, connectionId: string): Promise<void>
+  listInSession(owner: Owner, connectSessionId: string): Promise<ConnectionRow[]>
+  removeInSession(owner: Owner, connectSessionId: string, connectionId: string): Promise<void>
   /** The session ends without a code: its connections, keys and data are destroyed. */
-  discardSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
+  discardSession(tx: Sql, owner: Owner, connectSessionId: string): Promise<void>
   /** Another session of the same user takes them over. */
   moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void>
   /**
    * The session's code was redeemed: its connections become the user's, and those of the user that are overdue, or were
    * paused for lack of a grant, are read now. True when the session had connections.
    */
-  settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<boolean>
+  settleSession(tx: Sql, owner: Owner, connectSessionId: string): Promise<boolean>
   /** The user is deleted: removes every connection, settled or not. */
   removeAll(tx: Sql, owner: Owner): Promise<void>
 }
@@ -42,19 +42,19 @@ export interface Provisional {
 export function createProvisional(deps: ProvisionalDeps): Provisional {
   const { db } = deps
   return {
-    listInSession: (owner, sessionId) => sessions.listInSession(db, owner, sessionId),
+    listInSession: (owner, connectSessionId) => sessions.listInSession(db, owner, connectSessionId),
 
-    removeInSession(owner, sessionId, connectionId) {
+    removeInSession(owner, connectSessionId, connectionId) {
       return db.transaction(async (tx) => {
-        const [found] = await sessions.lockInSession(tx, owner, sessionId, connectionId)
-        if (found === undefined) throw new Refusal('not_found', 'No such connection in this session.')
+        const [found] = await sessions.lockInSession(tx, owner, connectSessionId, connectionId)
+        if (found === undefined) throw notFound('connection_of_session')
         await discard(deps, tx, found, { isShown: false, by: { actor: 'user' } })
       })
     },
 
-    discardSession: (tx, owner, sessionId) => discardSession(deps, tx, owner, sessionId),
+    discardSession: (tx, owner, connectSessionId) => discardSession(deps, tx, owner, connectSessionId),
     moveSession: (tx, owner, from, to) => sessions.moveSession(tx, owner, from, to),
-    settleSession: (tx, owner, sessionId) => settleSession(deps, tx, owner, sessionId),
+    settleSession: (tx, owner, connectSessionId) => settleSession(deps, tx, owner, connectSessionId),
 
     async removeAll(tx, owner) {
       await removeEach(deps, tx, owner)
@@ -80,9 +80,9 @@ async function removeEach(deps: ProvisionalDeps, tx: Sql, owner: Owner): Promise
  * Showing a connection takes one number in the user's feed of changes, however long its history is. Rows are locked
  * before the number is taken, as every writer of transactions does (ledger/locks-store.ts).
  */
-async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<boolean> {
-  for (const { keyLane, ...ref } of await resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
-  const found = await sessions.lockInSession(tx, owner, sessionId)
+async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, connectSessionId: string): Promise<boolean> {
+  for (const { keyLane, ...ref } of await resumeOverdue(tx, owner)) await deps.onReadable(tx, ref, keyLane)
+  const found = await sessions.lockInSession(tx, owner, connectSessionId)
   const verified = found.filter(({ status }) => status !== 'pending')
   const numbers = verified.length === 0 ? undefined : await deps.takeChangeNumbers(tx, owner.userKey, verified.length)
   for (const ref of found) {
@@ -99,17 +99,21 @@ async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessi
   return found.length > 0
 }
 
-async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<void> {
-  for (const ref of await sessions.lockInSession(tx, owner, sessionId)) {
+async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, connectSessionId: string): Promise<void> {
+  for (const ref of await sessions.lockInSession(tx, owner, connectSessionId)) {
     await discard(deps, tx, ref, { isShown: false })
   }
 }
 
 const lapsedBatchSize = 100
 
-/** One transaction for each session. */
+/** All of them, in one transaction for each session: their keys are to be gone within a minute, however many lapse. */
 export async function discardLapsed(deps: RemovalDeps & { db: Database }): Promise<void> {
-  for (const { sessionId, ...owner } of await sessions.listLapsedSessions(deps.db, lapsedBatchSize)) {
-    await deps.db.transaction((tx) => discardSession(deps, tx, owner, sessionId))
+  for (;;) {
+    const lapsed = await sessions.listLapsedSessions(deps.db, lapsedBatchSize)
+    for (const { connectSessionId, ...owner } of lapsed) {
+      await deps.db.transaction((tx) => discardSession(deps, tx, owner, connectSessionId))
+    }
+    if (lapsed.length < lapsedBatchSize) return
   }
 }

@@ -4,12 +4,12 @@ import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'
 import { refColumns, shown, type ConnectionRow, type ConnectionStatus } from '../store.ts'
 
 /** Verified ones, in the order they were made. */
-export async function listInSession(sql: Sql, owner: Owner, sessionId: string): Promise<ConnectionRow[]> {
+export async function listInSession(sql: Sql, owner: Owner, connectSessionId: string): Promise<ConnectionRow[]> {
   return sql.rows<ConnectionRow>(
     `select ${shown} from connections
      where user_key = $1::bigint and session_id = $2 and status <> 'pending'
      order by added_at, id`,
-    [owner.userKey, sessionId],
+    [owner.userKey, connectSessionId],
   )
 }
 
@@ -21,14 +21,14 @@ export interface SessionConnection extends ConnectionRef {
 export async function lockInSession(
   tx: Sql,
   owner: Owner,
-  sessionId: string,
+  connectSessionId: string,
   connectionId?: string,
 ): Promise<SessionConnection[]> {
   return tx.rows<SessionConnection>(
     `select ${refColumns}, c.status from connections c
      where c.user_key = $1::bigint and c.session_id = $2 and ($3::text is null or c.id = $3)
      order by c.connection_key for update`,
-    [owner.userKey, sessionId, connectionId ?? null],
+    [owner.userKey, connectSessionId, connectionId ?? null],
   )
 }
 
@@ -56,10 +56,10 @@ export async function moveSession(tx: Sql, owner: Owner, from: string, to: strin
 const redeemable = "interval '2 minutes'"
 
 /** Sessions that can no longer be finished or redeemed but still have connections. */
-export async function listLapsedSessions(sql: Sql, limit: number): Promise<(Owner & { sessionId: string })[]> {
-  return sql.rows<Owner & { sessionId: string }>(
+export async function listLapsedSessions(sql: Sql, limit: number): Promise<(Owner & { connectSessionId: string })[]> {
+  return sql.rows<Owner & { connectSessionId: string }>(
     `select distinct c.tenant_key as "tenantKey", c.tenant_id as "tenantId", c.user_key as "userKey",
-       c.user_id as "userId", c.session_id as "sessionId"
+       c.user_id as "userId", c.session_id as "connectSessionId"
      from connections c
      where c.session_id is not null and not exists (
        select from connect_session_ends s where s.id = c.session_id and (

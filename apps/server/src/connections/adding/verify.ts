@@ -4,7 +4,12 @@
  * Later the rights are read once a day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
-import { requestTimeoutMs, type Account, type ConnectionType, type ConnectorState } from '@assay/connectors'
+import {
+  requestTimeoutMs as requestTimeoutMsDefault,
+  type Account,
+  type ConnectionType,
+  type ConnectorState,
+} from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import { recordAudit } from '../../audit.ts'
 import type { Database, Sql } from '../../db/index.ts'
@@ -25,13 +30,19 @@ export interface GateDeps extends RemovalDeps {
   excessPermission: 'refuse' | 'allow'
   /** Starts the calls to a provider for a person who waits. */
   startAsking(opened: OpenedConnection): Ask
+  /** Deletes what is kept of a key that is not used again. */
+  forgetKey(tx: Sql, opened: OpenedConnection): Promise<void>
   now(): number
   /** How often the rights of a key are read again. */
   rightsEveryMs: number
+  /** How long `add` waits for a worker; half a minute by default. */
+  verdictTimeoutMs?: number
+  /** How long the provider may take to answer one call (open.ts). */
+  requestTimeoutMs?: number
   /** How long to wait instead of `ms`: shorter in sandbox mode. */
   scaleWait(this: void, ms: number): number
   /** `state` is what the connector keeps of the account from now on. */
-  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
+  onReadable(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
 }
 
 /**
@@ -46,7 +57,7 @@ export async function checkRights(
 ): Promise<Stop | undefined> {
   const { rightsCheckedAtMs } = opened
   if (rightsCheckedAtMs !== null && deps.now() - rightsCheckedAtMs < deps.rightsEveryMs) return undefined
-  const asked = await ask(opened.connector.budget.verify, () => opened.session.verify())
+  const asked = await ask(opened.connector.budget.verify, () => opened.reader.verify())
   if (asked.kind !== 'answer') return asked
   const { excess, missing, keyExpiresAtMs } = asked.answer
   await recordRights(deps.db, ref, keyExpiresAtMs)
@@ -58,10 +69,10 @@ export async function checkRights(
   return { kind: 'fault', error: new SourceError('missing_permission', `the key lacks ${missing.join(', ')}`) }
 }
 
-/** How long a person waits for a verdict. */
+/** How long a person waits for a verdict, unless ASSAY_KEY_CHECK_TIMEOUT says otherwise. */
 export const verifyTimeoutMs = 30_000
-/** An attempt that begins later could end after the person has stopped waiting, and its result would be lost. */
-const lastTryAfterMs = verifyTimeoutMs - requestTimeoutMs - 2_000
+/** What storing the verdict and reading it may take. */
+const verdictMarginMs = 2_000
 const attemptsMax = 4
 const retryDelayMs = 1_000
 
@@ -78,6 +89,9 @@ export async function verifyConnection(
   const refuse = (error: ErrorItem, existingId: string | null = null): Promise<void> =>
     db.transaction(async (tx) => {
       if (!isInnocent(error)) await pending.recordRefusedKey(tx, ref)
+      // The nonces of an API key must grow when it comes back. A wallet and a sign-in have a lane of their own each time,
+      // and a wallet that is connected already can be given again and again.
+      if (opened.connectionType !== 'api_key') await deps.forgetKey(tx, opened)
       await pending.refusePending(tx, ref, { added: false, connection_id: existingId, errors: [error] })
     })
 
@@ -121,7 +135,7 @@ async function repair(
   const repaired = await pending.acceptRepair(tx, ref, to)
   if (repaired === undefined) return false
   await recordRights(tx, repaired, account.keyExpiresAtMs)
-  await deps.onVerified(tx, repaired, opened.keyLane, account.state)
+  await deps.onReadable(tx, repaired, opened.keyLane, account.state)
   await recordAudit(tx, { ...toAudited(repaired, opened), action: 'connection.repaired' })
   return true
 }
@@ -135,29 +149,32 @@ async function accept(
   { fingerprint, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
   const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
-  if (taken !== undefined && (taken.sessionId === null || taken.sessionId === opened.sessionId)) {
+  if (taken !== undefined && (taken.connectSessionId === null || taken.connectSessionId === opened.connectSessionId)) {
     return taken.connectionId
   }
-  // Left behind in another session of the same user, such as a closed tab. Only that session shows it, so it must not
-  // stand in the way of the one that the person is looking at.
+  // Left behind in another connect session of the same user, such as a closed tab. Only that session shows it, so it
+  // must not stand in the way of the one that the person is looking at.
   if (taken !== undefined) await discard(deps, tx, { ...ref, ...taken }, { isShown: false })
   const waiting = await pending.lockPending(tx, ref)
   if (waiting === undefined) return undefined
-  // Its session may have been settled while the key was checked: then it is shown from now on.
-  const isShown = waiting.sessionId === null
+  // Its connect session may have been settled while the key was checked: then it is shown from now on.
+  const isShown = waiting.connectSessionId === null
   const numbers = isShown ? await deps.takeChangeNumbers(tx, ref.userKey, 1) : undefined
   const shown = numbers === undefined ? null : { seq: numbers.first, at: numbers.updatedAt }
   await pending.acceptPending(tx, ref, { fingerprint, shown })
   await recordRights(tx, ref, keyExpiresAtMs)
   if (isShown) await noteUser(tx, ref)
-  await deps.onVerified(tx, ref, opened.keyLane, state)
+  await deps.onReadable(tx, ref, opened.keyLane, state)
   await recordAudit(tx, { ...toAudited(ref, opened), action: 'connection.added' })
   return undefined
 }
 
-/** In a session the person acts; elsewhere an application acts for them. */
-function toAudited({ tenantId, userId, connectionId }: ConnectionRef, { providerId, sessionId }: OpenedConnection) {
-  const actor = sessionId === null ? 'application' : 'user'
+/** In a connect session the person acts; elsewhere an application acts for them. */
+function toAudited(
+  { tenantId, userId, connectionId }: ConnectionRef,
+  { providerId, connectSessionId }: OpenedConnection,
+) {
+  const actor = connectSessionId === null ? 'application' : 'user'
   return { tenantId, userId, providerId, subject: connectionId, actor } as const
 }
 
@@ -189,12 +206,20 @@ function toMissingItem(
   return { ...toErrorItem(fault, provider, rights), ...describeRefusal({ fault, rights }, provider) }
 }
 
+/**
+ * An attempt that begins later could end after the person has stopped waiting, and its result would be lost. A longer
+ * timeout leaves workers more time to begin; a provider that fails is not tried for longer.
+ */
+function toLastTryMs({ verdictTimeoutMs = verifyTimeoutMs, requestTimeoutMs = requestTimeoutMsDefault }: GateDeps) {
+  return Math.min(verdictTimeoutMs, verifyTimeoutMs) - requestTimeoutMs - verdictMarginMs
+}
+
 /** The account, or why the provider did not show it. */
 async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | SourceError> {
   const ask = deps.startAsking(opened)
-  const lastTryAt = performance.now() + lastTryAfterMs
+  const lastTryAt = performance.now() + toLastTryMs(deps)
   for (let attempt = 1; ; attempt += 1) {
-    const asked = await ask(opened.connector.budget.verify, () => opened.session.verify())
+    const asked = await ask(opened.connector.budget.verify, () => opened.reader.verify())
     if (asked.kind === 'answer') return asked.answer
     // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
     if (asked.kind === 'overtaken') throw new Error('another worker uses this key')

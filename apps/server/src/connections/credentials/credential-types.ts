@@ -44,8 +44,7 @@ interface NewByType {
 export type NewCredentials = NewByType[ConnectionType]
 
 /**
- * What a caller sends (contract §6). With OAuth2 it is only the address to return to, because the person signs in
- * first.
+ * What a caller sends. With OAuth2 it is only the address to return to, because the person signs in first.
  */
 export type GivenCredentials = NewApiKey | WalletCredentials | SignInRequest
 
@@ -217,7 +216,7 @@ function openSealed({ sealer, boundTo, stored }: OpenContext): Promise<unknown> 
   return sealer.open(boundTo, getSealed(stored))
 }
 
-/** The provider does not report the rights of a key, so the gate cannot check them (contract §6). */
+/** The provider does not report the rights of a key, so the gate cannot check them. */
 function checkUnread(given: NewApiKey, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined {
   const { name, provider_id } = provider
   if (policy.uncheckedKeys === 'refuse') {

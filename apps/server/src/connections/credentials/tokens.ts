@@ -5,7 +5,7 @@
  *
  * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again.
  */
-import { redeemCode, renewTokens, type Io, type ProviderClient } from '@assay/connectors'
+import { redeemProviderCode, renewTokens, type Io, type ProviderClient } from '@assay/connectors'
 import type { SignIn } from '@assay/connectors/catalog'
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
@@ -86,7 +86,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
     if ('code' in held) {
       const { code: kept, codeBoundTo, ...rest } = held
       const code = codeBoundTo === null ? kept : await sealer.openText(codeBoundTo, kept)
-      return redeemCode(io, signIn, client, { ...rest, code }, lost).catch((error: unknown) => {
+      return redeemProviderCode(io, signIn, client, { ...rest, code }, lost).catch((error: unknown) => {
         if (error instanceof SourceError && mayBeSpent.includes(error.fault)) lost = error
         throw error
       })

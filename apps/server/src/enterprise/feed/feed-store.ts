@@ -24,7 +24,7 @@ export interface Announced {
   covered: boolean
 }
 
-/** The covered users from this key on, each with everything that the feed has numbered. */
+/** The users from this key on of whom the feed has numbered anything, covered or not, each with all of it. */
 export async function listUsersFrom(
   sql: Sql,
   tenantKey: number,

@@ -104,11 +104,11 @@ describe('the feed of a tenant', async () => {
     await statistics.fold()
     // This update leaves no notice, like a writer that forgot to leave one.
     await db.execute('update grants set revoked_at = $2 where user_key = $1', [tenant.users[0]?.userKey, db.now()])
-    const { items, last, place } = await enterprise.listChanges(tenant.tenantKey, { place: undefined, limit: 100 })
+    const { items, last, point } = await enterprise.listChanges(tenant.tenantKey, { point: undefined, limit: 100 })
     assert.deepEqual([items, last], [[], true])
     // The reader did not skip the user: a new consent brings everything, to this reader too.
     await apply(tenant, { kind: 'grant' })
-    assert.equal((await enterprise.listChanges(tenant.tenantKey, { place, limit: 100 })).items.length, 3)
+    assert.equal((await enterprise.listChanges(tenant.tenantKey, { point, limit: 100 })).items.length, 3)
   })
 
   it('announces once that a user left, including when the grant expires or the user is deleted', async () => {
@@ -116,15 +116,15 @@ describe('the feed of a tenant', async () => {
     for (const user of [0, 1]) {
       await apply(tenant, { kind: 'grant', user }, { kind: 'connect', user }, { kind: 'commit', user })
     }
-    const page = await enterprise.listChanges(tenant.tenantKey, { place: undefined, limit: 100 })
+    const page = await enterprise.listChanges(tenant.tenantKey, { point: undefined, limit: 100 })
     assert.equal(page.items.length, 6)
     await apply(tenant, { kind: 'delete', user: 1 }, { kind: 'clock', hours: 3 })
-    const { items, place } = await enterprise.listChanges(tenant.tenantKey, { place: page.place, limit: 100 })
+    const { items, point } = await enterprise.listChanges(tenant.tenantKey, { point: page.point, limit: 100 })
     assert.deepEqual(
       items.map((item) => [item.op, item.userId]).toSorted(),
       [0, 1].map((user) => ['remove_user', tenant.users[user]?.userId]),
     )
-    assert.deepEqual((await enterprise.listChanges(tenant.tenantKey, { place, limit: 100 })).items, [])
+    assert.deepEqual((await enterprise.listChanges(tenant.tenantKey, { point, limit: 100 })).items, [])
     // The announcements that the removal replaces are deleted.
     assert.equal(await countRows(tenant), 2)
   })
@@ -166,20 +166,20 @@ describe('the feed of a tenant', async () => {
   it('a cursor from before the oldest announcement has expired, and one after it has not', async () => {
     const tenant = await newTenant()
     const { tenantKey } = tenant
-    const empty = await enterprise.listChanges(tenantKey, { place: undefined, limit: 100 })
+    const empty = await enterprise.listChanges(tenantKey, { point: undefined, limit: 100 })
     await apply(tenant, { kind: 'grant', hours: 10_000 }, { kind: 'connect' }, { kind: 'commit', written: [0] })
-    const first = await enterprise.listChanges(tenantKey, { place: empty.place, limit: 100 })
+    const first = await enterprise.listChanges(tenantKey, { point: empty.point, limit: 100 })
     await db.clock.advance(90 * dayMs)
     await apply(tenant, { kind: 'commit', written: [1] })
-    const second = await enterprise.listChanges(tenantKey, { place: first.place, limit: 100 })
+    const second = await enterprise.listChanges(tenantKey, { point: first.point, limit: 100 })
     assert.deepEqual([first.items.length, second.items.length], [1, 1])
     await sweepFeed(db, 90 * dayMs)
-    await assert.rejects(enterprise.listChanges(tenantKey, { place: empty.place, limit: 100 }), (error: unknown) => {
+    await assert.rejects(enterprise.listChanges(tenantKey, { point: empty.point, limit: 100 }), (error: unknown) => {
       assert.deepEqual((error as { items: { cause: string }[] }).items[0]?.cause, 'cursor_expired')
       return true
     })
-    assert.equal((await enterprise.listChanges(tenantKey, { place: first.place, limit: 100 })).items.length, 1)
-    assert.equal((await enterprise.listChanges(tenantKey, { place: second.place, limit: 100 })).items.length, 0)
+    assert.equal((await enterprise.listChanges(tenantKey, { point: first.point, limit: 100 })).items.length, 1)
+    assert.equal((await enterprise.listChanges(tenantKey, { point: second.point, limit: 100 })).items.length, 0)
     const again = readerOf(tenant)
     await again.poll(100)
     assert.equal(again.list().length, 2)

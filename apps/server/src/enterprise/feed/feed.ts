@@ -4,35 +4,35 @@
  * number that was the newest when the snapshot began. A row announces a range of one user's changes, and the changes
  * themselves are read from the user's own rows, in their present state.
  *
- * A client that applies the pages in order ends with exactly the list. A change that commits while the snapshot is
- * being read is numbered after the snapshot's number, so it is in a row that comes later, whether or not the snapshot
- * has shown it already. Showing it twice is harmless, because every item carries the present state.
+ * A client that applies the pages in order ends up with exactly what the list of the tenant's transactions shows. A
+ * change that commits while the snapshot is being read is numbered after the snapshot's number, so it is in a row that
+ * comes later, whether or not the snapshot has shown it already. Showing it twice is harmless, because every item
+ * carries the present state.
  *
- * The grants decide again at every request. A range whose user is not covered at this moment is never skipped: if the
- * user consented again before the end was numbered, the feed would announce nothing, and the skipped range would be
- * missing. So the page ends there and the next fold checks the user again, which removes the range and announces a
- * removal.
+ * Every request checks the grants again. A range whose user is not covered now is never skipped. If it were, and the
+ * user consented again before the feed noticed the loss, no later row would announce that range. So the page ends there
+ * and the next fold checks the user again, which removes the range and announces a removal.
  */
 import { Refusal } from '@assay/core'
 import type { Database } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
-import { listUserChanges, type FeedPlace, type UserChange } from '../../portfolio/index.ts'
+import { listUserChanges, type FeedPoint, type UserChange } from '../../portfolio/index.ts'
 import { lockTenant } from '../fold-store.ts'
 import { bringUpToDate } from '../fold.ts'
 import { deleteAnnounced, findOld } from './feed-numbers-store.ts'
 import * as store from './feed-store.ts'
 
-/** A reader's position. */
-export type TenantPlace =
-  | { phase: 'snapshot'; startSeq: string; userKey: string; after: FeedPlace }
+/** A point in the feed of a tenant. */
+export type TenantFeedPoint =
+  | { phase: 'snapshot'; startSeq: string; userKey: string; after: FeedPoint }
   /** With `after`, inside the row `seq`. */
-  | { phase: 'changes'; seq: string; after: FeedPlace | undefined }
+  | { phase: 'changes'; seq: string; after: FeedPoint | undefined }
 
 export type FeedItem = { userId: string; userKey: string } & (UserChange | { op: 'remove_user' })
 
 export interface FeedPage {
   items: FeedItem[]
-  place: TenantPlace
+  point: TenantFeedPoint
   /** Nothing follows for now. */
   last: boolean
 }
@@ -40,10 +40,10 @@ export interface FeedPage {
 interface Step {
   /** Undefined when the user or row has no change left to show. */
   item: FeedItem | undefined
-  place: TenantPlace
+  point: TenantFeedPoint
 }
 
-/** A range whose user is not covered although the feed says so. */
+/** A range of a user whom no live grant covers, although the feed has not numbered the loss of consent. */
 interface Conflict {
   uncoveredKey: string
 }
@@ -53,20 +53,20 @@ const emptyMax = 200
 const batch = 100
 const attemptsMax = 3
 
-const start: FeedPlace = { seq: '0', sub: '0' }
+const start: FeedPoint = { seq: '0', sub: '0' }
 const keyMin = '-9223372036854775808'
 const subMax = '9223372036854775807'
 
 export interface FeedRequest {
-  place: TenantPlace | undefined
+  point: TenantFeedPoint | undefined
   limit: number
 }
 
-export async function readFeed(db: Database, tenantKey: number, { place, limit }: FeedRequest): Promise<FeedPage> {
+export async function readFeed(db: Database, tenantKey: number, { point, limit }: FeedRequest): Promise<FeedPage> {
   for (let attempt = 1; ; attempt += 1) {
     const { asOf } = await bringUpToDate(db, tenantKey)
     const feed = await store.findFeed(db, tenantKey)
-    const from = place ?? { phase: 'snapshot', startSeq: feed.seq, userKey: keyMin, after: start }
+    const from = point ?? { phase: 'snapshot', startSeq: feed.seq, userKey: keyMin, after: start }
     checkAge(from, feed)
     const { uncoveredKey, ...page } = await readPage(walk({ db, tenantKey, asOf, limit }, from), from, limit)
     if (uncoveredKey === undefined) return page
@@ -76,8 +76,8 @@ export async function readFeed(db: Database, tenantKey: number, { place, limit }
   }
 }
 
-function checkAge(place: TenantPlace, feed: store.Feed): void {
-  const seq = place.phase === 'snapshot' ? place.startSeq : place.seq
+function checkAge(point: TenantFeedPoint, feed: store.Feed): void {
+  const seq = point.phase === 'snapshot' ? point.startSeq : point.seq
   if (BigInt(seq) >= BigInt(feed.first_seq)) return
   const message = 'has expired: removals after it are no longer known; start again without a cursor'
   throw new Refusal('invalid_request', `cursor ${message}`, {
@@ -87,24 +87,24 @@ function checkAge(place: TenantPlace, feed: store.Feed): void {
 
 async function readPage(
   steps: AsyncIterable<Step | Conflict>,
-  from: TenantPlace,
+  from: TenantFeedPoint,
   limit: number,
 ): Promise<FeedPage & { uncoveredKey?: string }> {
   const items: FeedItem[] = []
-  let place = from
+  let point = from
   let empty = 0
   for await (const step of steps) {
-    if ('uncoveredKey' in step) return { items, place, last: false, uncoveredKey: step.uncoveredKey }
+    if ('uncoveredKey' in step) return { items, point, last: false, uncoveredKey: step.uncoveredKey }
     if (step.item === undefined) {
       empty += 1
     } else {
-      if (items.length === limit) return { items, place, last: false }
+      if (items.length === limit) return { items, point, last: false }
       items.push(step.item)
     }
-    place = step.place
-    if (empty === emptyMax) return { items, place, last: false }
+    point = step.point
+    if (empty === emptyMax) return { items, point, last: false }
   }
-  return { items, place, last: true }
+  return { items, point, last: true }
 }
 
 interface Walk {
@@ -114,7 +114,7 @@ interface Walk {
   limit: number
 }
 
-async function* walk(on: Walk, from: TenantPlace): AsyncGenerator<Step | Conflict, void, undefined> {
+async function* walk(on: Walk, from: TenantFeedPoint): AsyncGenerator<Step | Conflict, void, undefined> {
   if (from.phase === 'changes') return yield* walkChanges(on, from.seq, from.after)
   yield* walkSnapshot(on, from)
   yield* walkChanges(on, from.startSeq, undefined)
@@ -122,31 +122,31 @@ async function* walk(on: Walk, from: TenantPlace): AsyncGenerator<Step | Conflic
 
 async function* walkSnapshot(
   on: Walk,
-  { startSeq, userKey, after }: TenantPlace & { phase: 'snapshot' },
+  { startSeq, userKey, after }: TenantFeedPoint & { phase: 'snapshot' },
 ): AsyncGenerator<Step | Conflict, void, undefined> {
   let fromKey = userKey
   for (let found = batch; found === batch;) {
     const users = await store.listUsersFrom(on.db, on.tenantKey, { asOf: on.asOf, fromKey, limit: batch })
     found = users.length
     for (const user of users) {
-      const toPlace = (position: FeedPlace): TenantPlace => ({
+      const toPoint = (point: FeedPoint): TenantFeedPoint => ({
         phase: 'snapshot',
         startSeq,
         userKey: user.user_key,
-        after: position,
+        after: point,
       })
-      yield* walkRange(on, user, user.user_key === userKey ? after : start, toPlace)
-      yield { item: undefined, place: toPlace({ seq: user.to_seq, sub: subMax }) }
+      yield* walkRange(on, user, user.user_key === userKey ? after : start, toPoint)
+      yield { item: undefined, point: toPoint({ seq: user.to_seq, sub: subMax }) }
       fromKey = String(BigInt(user.user_key) + 1n)
     }
   }
-  yield { item: undefined, place: { phase: 'changes', seq: startSeq, after: undefined } }
+  yield { item: undefined, point: { phase: 'changes', seq: startSeq, after: undefined } }
 }
 
 async function* walkChanges(
   on: Walk,
   seq: string,
-  after: FeedPlace | undefined,
+  after: FeedPoint | undefined,
 ): AsyncGenerator<Step | Conflict, void, undefined> {
   // If the user left, the row may have been deleted while a reader was inside it. The reader continues with the next
   // row.
@@ -155,14 +155,14 @@ async function* walkChanges(
     const rows = await store.listChangesFrom(on.db, on.tenantKey, { asOf: on.asOf, fromSeq, limit: batch })
     found = rows.length
     for (const row of rows) {
-      const end: TenantPlace = { phase: 'changes', seq: row.seq, after: undefined }
+      const end: TenantFeedPoint = { phase: 'changes', seq: row.seq, after: undefined }
       if (row.removed) {
-        yield { item: { op: 'remove_user', userId: row.user_id, userKey: row.user_key }, place: end }
+        yield { item: { op: 'remove_user', userId: row.user_id, userKey: row.user_key }, point: end }
       } else {
         const inside = row.seq === seq ? after : undefined
-        const toPlace = (position: FeedPlace): TenantPlace => ({ phase: 'changes', seq: row.seq, after: position })
-        yield* walkRange(on, row, inside ?? { seq: row.from_seq, sub: subMax }, toPlace)
-        yield { item: undefined, place: end }
+        const toPoint = (point: FeedPoint): TenantFeedPoint => ({ phase: 'changes', seq: row.seq, after: point })
+        yield* walkRange(on, row, inside ?? { seq: row.from_seq, sub: subMax }, toPoint)
+        yield { item: undefined, point: end }
       }
       fromSeq = String(BigInt(row.seq) + 1n)
     }
@@ -172,8 +172,8 @@ async function* walkChanges(
 async function* walkRange(
   { db, limit }: Walk,
   { user_key: userKey, user_id: userId, to_seq: toSeq, covered }: store.Announced,
-  from: FeedPlace,
-  toPlace: (position: FeedPlace) => TenantPlace,
+  from: FeedPoint,
+  toPoint: (point: FeedPoint) => TenantFeedPoint,
 ): AsyncGenerator<Step | Conflict, void, undefined> {
   if (!covered) return yield { uncoveredKey: userKey }
   let after = from
@@ -181,8 +181,8 @@ async function* walkRange(
     // One more than the page holds, to know whether the page ends with this user.
     const changes = await listUserChanges(db, userKey, after, toSeq, limit + 1)
     for (const change of changes) {
-      after = change.position
-      yield { item: { userId, userKey, ...change }, place: toPlace(after) }
+      after = change.point
+      yield { item: { userId, userKey, ...change }, point: toPoint(after) }
     }
     if (changes.length <= limit) return
   }

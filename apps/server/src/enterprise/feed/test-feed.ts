@@ -4,7 +4,7 @@ import type { Database, Sql } from '../../db/index.ts'
 import { takeChangeNumbers } from '../../ledger/changes-store.ts'
 import { noteAllUsers, noteUser } from '../../notices.ts'
 import type { Owner } from '../../owner.ts'
-import type { TenantPlace } from './feed.ts'
+import type { TenantFeedPoint } from './feed.ts'
 import type { Enterprise } from '../index.ts'
 import type { TestTenant } from '../statistics/test-statistics.ts'
 import { insertConnection, putGrant, putTransaction } from '../test-tenant.ts'
@@ -118,7 +118,7 @@ const ofUser: Record<Exclude<FeedStep['kind'], 'clock' | 'able'>, Change> = {
   },
   async connect(tx, owner, one) {
     const connectionId = `con_${one.slot}_${owner.userId}`
-    await insertConnection(tx, owner, { connectionKey: one.slot + 1, connectionId, sessionId: 'ses' })
+    await insertConnection(tx, owner, { connectionKey: one.slot + 1, connectionId, connectSessionId: 'ses' })
     if (one.settled) await ofUser.settle(tx, owner, one, '')
   },
   async settle(tx, owner, one) {
@@ -207,11 +207,11 @@ async function lockConnection(tx: Sql, owner: Owner, one: FeedStep, condition: s
 /** A client that keeps a copy. */
 export function createReader(enterprise: Enterprise, tenantKey: number) {
   let copy = new Map<string, object>()
-  let place: TenantPlace | undefined
+  let point: TenantFeedPoint | undefined
 
   /** Reads one page, and returns whether it was the last for now. */
   async function readPage(limit: number): Promise<boolean> {
-    const page = await enterprise.listChanges(tenantKey, { place, limit })
+    const page = await enterprise.listChanges(tenantKey, { point, limit })
     if (page.items.length > limit) throw new Error(`${page.items.length} items on a page of ${limit}`)
     for (const item of page.items) {
       if (item.op === 'upsert') {
@@ -223,8 +223,8 @@ export function createReader(enterprise: Enterprise, tenantKey: number) {
         copy = new Map([...copy].filter(([, row]) => (row as { user_id: string }).user_id !== item.userId))
       }
     }
-    // A cursor carries the place as JSON.
-    place = JSON.parse(JSON.stringify(page.place)) as TenantPlace
+    // A cursor carries the point as JSON.
+    point = JSON.parse(JSON.stringify(page.point)) as TenantFeedPoint
     return page.last
   }
 
@@ -235,7 +235,7 @@ export function createReader(enterprise: Enterprise, tenantKey: number) {
     },
     restart(): void {
       copy = new Map()
-      place = undefined
+      point = undefined
     },
     list: (): object[] => [...copy.values()].toSorted(byId),
   }

@@ -8,7 +8,7 @@ import { isLive } from '../grants.ts'
 const keptColumns = 'user_key, measure, subject, label, amount, quantity, recount_at'
 
 /**
- * What users count for at the moment $2, from the tables themselves: the filter of contract §9.
+ * What users count for at the moment $2, from the tables themselves: what the live grants of each user cover.
  *
  * User by user (PostgreSQL never turns a sum in a lateral into a join). It can only guess how many users there are, and
  * with a low guess it would read all holdings of the tenant for each of them. Each part finds the live grants again,

@@ -142,7 +142,7 @@ export async function applyStep(
           connectionKey,
           connectionId: `con_${one.slot}_${owner.userId}`,
           providerId: one.provider,
-          ...(one.settled ? {} : { sessionId: 'ses' }),
+          ...(one.settled ? {} : { connectSessionId: 'ses' }),
         }),
       settle: () =>
         tx.execute('update connections set session_id = null where user_key = $1 and connection_key = $2', ref),

@@ -18,7 +18,7 @@ import { clientCallerCte, type Caller } from '../../oauth/index.ts'
 import { coveredRowByRow } from '../grants.ts'
 import type { TenantPageRequest } from './transactions-query-store.ts'
 
-export interface TenantReading {
+export interface AuthorizedTenantPage {
   caller: Caller
   /** One for each connection that is not up to date, of the users on the page. */
   issues: ErrorItem[]
@@ -57,13 +57,13 @@ const item = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || '","user_id":"'
   || to_char(greatest(t.updated_at, c.shown_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '",' || t.document`
 
 /**
- * Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the place.
+ * Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the point.
  *
  * The page and its issues are tables of their own and not laterals of the caller: a distributed database finds the
  * caller on one node, asks every node for its part of the page, and puts the answer together on the first.
  */
-function toText(hasPlace: boolean): string {
-  const place = hasPlace ? 'and (t.occurred_at, t.id) < ($5::timestamptz, $6::uuid)' : ''
+function toText(hasPoint: boolean): string {
+  const range = hasPoint ? 'and (t.occurred_at, t.id) < ($5::timestamptz, $6::uuid)' : ''
   return `with caller as materialized (${clientCallerCte}), page as materialized (
       select * from (
         select t.occurred_at, t.id, t.user_key, ${item} as item
@@ -71,7 +71,7 @@ function toText(hasPlace: boolean): string {
         cross join lateral (
           select c.id, c.user_id, c.provider_id, c.shown_at from readable_connections c
           where c.user_key = t.user_key and c.connection_key = t.connection_key offset 0) c
-        where t.tenant_key = (select caller.tenant_key from caller where 'enterprise:read' = any(caller.scopes)) ${place}
+        where t.tenant_key = (select caller.tenant_key from caller where 'enterprise:read' = any(caller.scopes)) ${range}
           and ${coveredRowByRow('t', 'transactions:read', '$2')}
         order by ${newestFirst} limit ${rowsMax}) t
       order by ${newestFirst} limit $3::bigint
@@ -93,15 +93,15 @@ const firstPage = toText(false)
 const laterPage = toText(true)
 
 /** Undefined when the token is not valid. */
-export async function readPage(
+export async function readTenantPage(
   sql: Sql,
   tokenHash: Buffer,
   { limit, after }: Pick<TenantPageRequest, 'limit' | 'after'>,
-): Promise<TenantReading | undefined> {
+): Promise<AuthorizedTenantPage | undefined> {
   const now = sql.now()
-  const place = after === undefined ? [] : [after.occurredAt, after.id.replace('txn_', '')]
+  const point = after === undefined ? [] : [after.occurredAt, after.id.replace('txn_', '')]
   const text = after === undefined ? firstPage : laterPage
-  const row = await sql.maybeRow<TenantRow>(text, [tokenHash, now, limit + 1, limit, ...place])
+  const row = await sql.maybeRow<TenantRow>(text, [tokenHash, now, limit + 1, limit, ...point])
   if (row === undefined) return undefined
   const { caller, items, count, last_at: occurredAt, last_id: id, issues: found } = row
   const isLast = items === null || (count ?? 0) <= limit || occurredAt === null || id === null
@@ -116,13 +116,13 @@ export async function readPage(
 }
 
 /** The caller alone, for a page that takes more than one statement. */
-export async function findCaller(sql: Sql, tokenHash: Buffer): Promise<TenantReading['caller'] | undefined> {
+export async function findCaller(sql: Sql, tokenHash: Buffer): Promise<AuthorizedTenantPage['caller'] | undefined> {
   const text = `with caller as materialized (${clientCallerCte}) select ${callerColumn} from caller`
   const row = await sql.maybeRow<Pick<TenantRow, 'caller'>>(text, [tokenHash, sql.now()])
   return row && toCaller(row.caller)
 }
 
-function toCaller([tenantKey, tenantId, clientId, scopes]: TenantRow['caller']): TenantReading['caller'] {
+function toCaller([tenantKey, tenantId, clientId, scopes]: TenantRow['caller']): AuthorizedTenantPage['caller'] {
   return { tenantKey, tenantId, clientId, userKey: null, userId: null, grantId: null, scopes: new Set(scopes) }
 }
 

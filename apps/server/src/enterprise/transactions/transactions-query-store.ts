@@ -1,8 +1,8 @@
 /**
- * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its place is part of every
+ * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its point is part of every
  * range, never an OFFSET. One of these leads to the rows, and all other filters become conditions on them:
  *
- * - `walk`: the page index of the tenant, or of a user, from the place on, until the page is full.
+ * - `walk`: the page index of the tenant, or of a user, from the point on, until the page is full.
  * - `near`: the same over the next 100 rows only. Enough for filters that hit often.
  * - `kind`: the kinds there are (provider or connection, category, type), found by stepping over their index from one
  *   to the next, and the newest rows of each kind that is wanted. The kinds of a tenant are found before.

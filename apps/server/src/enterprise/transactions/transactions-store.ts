@@ -179,10 +179,10 @@ export async function listRemoved(
   tenantKey: number,
   { since, limit, after, userIds }: RemovedRequest,
 ): Promise<RemovedRow[]> {
-  const place = '($3::timestamptz is null or (r.removed_at, r.id) > ($3::timestamptz, $4::uuid))'
+  const isAfterPoint = '($3::timestamptz is null or (r.removed_at, r.id) > ($3::timestamptz, $4::uuid))'
   const ofUsers = `($5::text[] is null or r.user_key in (
     select u.user_key from tenant_users u where u.tenant_key = $1 and u.id = any($5)))`
-  const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${place} and ${ofUsers}
+  const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${isAfterPoint} and ${ofUsers}
     and ${coveredRowByRow('r', 'transactions:read', '$6')}`
   return sql.rows<RemovedRow>(
     `select 'txn_' || replace(r.id::text, '-', '') as id, r.removed_at from (

@@ -56,8 +56,8 @@ describe('a tenant’s transactions', async () => {
     for (const key of [1, 2, 3]) {
       const connectionId = `con_${n}_${key}`
       const providerId = providers[(n + key) % 2] ?? ''
-      const sessionId = key === 3 ? { sessionId: 'ses' } : {}
-      await insertConnection(db, owner, { connectionKey: key, connectionId, providerId, ...sessionId })
+      const connectSessionId = key === 3 ? { connectSessionId: 'ses' } : {}
+      await insertConnection(db, owner, { connectionKey: key, connectionId, providerId, ...connectSessionId })
       const shown = key === 2 ? shownMs : firstMs
       await db.execute(
         `update connections set shown_at = $3, shown_seq = $4::bigint

@@ -1,6 +1,6 @@
 /**
- * Attacks on the connect flow (RFC 9700, RFC 6819 and contract §4), each refused. Those on codes and tokens are tested
- * with the token endpoint; login_token replay, mail bombing and open redirects beside their rules.
+ * Attacks on the connect flow (RFC 9700 and RFC 6819), each refused. Those on codes and tokens are tested with the
+ * token endpoint; login_token replay, mail bombing and open redirects beside their rules.
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -11,7 +11,7 @@ describe('attacks on the connect flow', async () => {
   const lines: string[] = []
   const connect = await startConnect({ logTo: (line) => void lines.push(line), settings: { ASSAY_LOG_LEVEL: 'debug' } })
   const entered = async (email: string): Promise<TestBrowser> => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await browser.enter(email)
     return browser
   }
@@ -30,7 +30,7 @@ describe('attacks on the connect flow', async () => {
     })
 
     it('a session never changes its user', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.signIn('first-user@example.com')
       assert.equal((await browser.call('POST', '/session/email', { email: 'second@example.com' })).status, 400)
       assert.equal((await browser.call('POST', '/session/code', { code: '123456' })).status, 400)
@@ -38,7 +38,7 @@ describe('attacks on the connect flow', async () => {
     })
 
     it('a secret in the URL or in a body is ignored', async () => {
-      const { secret } = await connect.begin()
+      const { secret } = await connect.beginConnectSession()
       const inUrl = await fetch(`${connect.url}/connect/v1/session?access_token=${secret}`)
       assert.equal(inUrl.status, 401)
       const inBody = await connect.call('POST', '/session/consent', { body: { session_secret: secret } })
@@ -198,7 +198,7 @@ describe('attacks on the connect flow', async () => {
     it('an unfinished session is offered only to its own user and client', async () => {
       const left = await entered('left@example.com')
       await left.add(await connect.mintKey('empty'))
-      const stranger = await connect.begin()
+      const stranger = await connect.beginConnectSession()
       assert.equal((await stranger.signIn('stranger@example.com')).unfinished, null)
       const taken = await stranger.call('POST', '/session/resume', { session_id: left.session.session_id })
       assert.equal(taken.status, 404)
@@ -253,7 +253,7 @@ describe('attacks on the connect flow', async () => {
   describe('what the flow leaves behind', () => {
     it('log injection: user input cannot start a new log line, and the log contains no secret', async () => {
       lines.length = 0
-      const browser = await connect.begin({ utm: 'x\n{"level":"error","message":"forged"}' })
+      const browser = await connect.beginConnectSession({ utm: 'x\n{"level":"error","message":"forged"}' })
       await browser.call('POST', '/session/email', { email: 'a\n{"level":"error"}@example.com' })
       await browser.enter('log@example.com')
       const key = await connect.mintKey('empty')
@@ -274,7 +274,7 @@ describe('attacks on the connect flow', async () => {
     })
 
     it('no secret, code or key is stored unencrypted in a table or in the queue', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.call('POST', '/session/email', { email: 'dump@example.com' })
       const code = await browser.readMail()
       const manage = await connect.call<{ session_secret: string }>('POST', '/me/session', {

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { finished } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
-import { createPlaces } from '../../limits/index.ts'
+import { createSlots } from '../../limits/index.ts'
 import { createStreams, followSession } from './events.ts'
 
 describe('following sessions', () => {
   const ended = async (): Promise<{ step: string }> => ({ step: 'ended' })
   const isLimited = (error: unknown): boolean => error instanceof Refusal && error.code === 'rate_limited'
 
-  const openStreams = () => createStreams(new AbortController().signal, createPlaces())
+  const openStreams = () => createStreams(new AbortController().signal, createSlots())
 
   it('one session can be followed at most four times at once', async () => {
     const streams = openStreams()
     const follow = () => followSession(streams, { sessionId: 'one', address: '192.0.2.1' }, ended)
-    for (let place = 0; place < 4; place += 1) await follow()
+    for (let slot = 0; slot < 4; slot += 1) await follow()
     await assert.rejects(follow, isLimited)
   })
 
@@ -23,7 +23,7 @@ describe('following sessions', () => {
     let sessions = 0
     const follow = (address: string) => followSession(streams, { sessionId: String((sessions += 1)), address }, ended)
     const first = await follow('2001:db8::1')
-    for (let place = 1; place < 100; place += 1) await follow(`2001:db8::${place + 1}`)
+    for (let slot = 1; slot < 100; slot += 1) await follow(`2001:db8::${slot + 1}`)
     await assert.rejects(follow('2001:db8::ffff'), isLimited)
     await follow('2001:db8:0:1::1')
     await finished(first.resume())

@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Refusal } from '@assay/core'
-import { toNetwork, type Places } from '../../limits/index.ts'
+import { toNetwork, type Slots } from '../../limits/index.ts'
 
 const lookEveryMs = 300
 const lookIdleMs = 1_000
@@ -26,12 +26,12 @@ const perNetworkMax = 100
 export interface Streams {
   /** Aborted when the process stops, because a stream must not delay that. */
   stopping: AbortSignal
-  /** One place for each stream of a session and of a network. */
-  places: Places
+  /** One slot for each stream of a session and of a network. */
+  slots: Slots
 }
 
-export function createStreams(stopping: AbortSignal, places: Places): Streams {
-  return { stopping, places }
+export function createStreams(stopping: AbortSignal, slots: Slots): Streams {
+  return { stopping, slots }
 }
 
 interface Followed {
@@ -39,7 +39,7 @@ interface Followed {
 }
 
 export async function followSession(
-  { stopping, places }: Streams,
+  { stopping, slots }: Streams,
   { sessionId, address }: { sessionId: string; address: string },
   read: (sessionId: string) => Promise<Followed>,
 ): Promise<Readable> {
@@ -49,10 +49,10 @@ export async function followSession(
   ]
   const taken: string[] = []
   const leave = (): void => {
-    for (const key of taken) places.leave(key)
+    for (const key of taken) slots.leave(key)
   }
   for (const { key, max, what } of wanted) {
-    if (await places.take(key, max)) {
+    if (await slots.take(key, max)) {
       taken.push(key)
       continue
     }

@@ -1,8 +1,7 @@
 /** The connect and manage APIs on the wire, for the configured widget origins alone. */
 import type { FastifyInstance } from 'fastify'
-import type { ConnectRoutesDeps } from './deps.ts'
 import { createStreams } from './events.ts'
-import { registerSession } from './session.ts'
+import { registerSession, type ConnectRoutesDeps } from './session.ts'
 import * as contract from '@assay/contract'
 import { resendAfterSeconds } from '../../connect/index.ts'
 import { createServeSession } from './serve-session.ts'
@@ -17,7 +16,7 @@ export function registerConnect(app: FastifyInstance, given: Omit<ConnectRoutesD
     stopping.abort()
     done()
   })
-  const deps = { ...given, streams: createStreams(stopping.signal, given.places) }
+  const deps = { ...given, streams: createStreams(stopping.signal, given.slots) }
   registerSession(app, deps)
   registerManage(app, deps)
   if (deps.sandbox !== undefined) registerSandboxHelp(app, deps, deps.sandbox)
@@ -31,15 +30,16 @@ function registerManage(app: FastifyInstance, deps: ConnectRoutesDeps): void {
   const removed = { removed: true } as const
 
   serveOpen(app, contract.createManageSession, async ({ body }) => {
-    const { secret, client, tenantName } = await connect.beginManaging(body.client_id)
+    const { secret, client, tenantName } = await connect.beginManageSession(body.client_id)
     return { session_secret: secret, ...toAskers(client, tenantName), email_sign_in: connect.emailSignIn }
   })
   serve(app, contract.requestManageCode, async ({ session, body }, { ip }) => {
-    const sentTo = await connect.requestManageCode(session, ip, body.email)
+    const request = () => connect.requestManageCode(session, ip, body.email)
+    const sentTo = await deps.codeTurns.take(session.tenantId, request)
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
   serve(app, contract.enterManageCode, async ({ session, body }, { ip }) => {
-    await connect.enterManageCode(session, ip, body.code)
+    await deps.codeTurns.take(session.tenantId, () => connect.enterManageCode(session, ip, body.code))
     return { signed_in: true as const }
   })
   serve(app, contract.getMe, async ({ session }) => toWireMe(await connect.describeMe(session)))
@@ -72,7 +72,7 @@ function registerSandboxHelp(
     const scenarios = providers.flatMap(({ provider_id, scenarios: own }) =>
       own.map(({ name, title, description }) => ({ provider_id, name, title, description })),
     )
-    return { scenarios, mail: await findCode(mailbox, session.sessionId) }
+    return { scenarios, mail: await findMailedCode(mailbox, session.sessionId) }
   })
   serve(app, contract.createSandboxKey, async ({ session, body }) => {
     if (body.scenario === contract.sameAccount) return { fields: await createKeyToRepair(session.connectionId) }
@@ -84,11 +84,11 @@ function registerSandboxHelp(
     return { ...(await createKeyOf(sandbox, connectionId)) }
   }
   serveManage(app, contract.getManageSandboxHelp, async ({ session }) => ({
-    mail: await findCode(mailbox, session.sessionId),
+    mail: await findMailedCode(mailbox, session.sessionId),
   }))
 }
 
-async function findCode(mailbox: SandboxMailbox, sessionId: string): Promise<{ code: string } | null> {
+async function findMailedCode(mailbox: SandboxMailbox, sessionId: string): Promise<{ code: string } | null> {
   const mail = await mailbox.findLatest(sessionId)
   const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
   return code === undefined ? null : { code }

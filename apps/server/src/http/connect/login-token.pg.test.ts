@@ -1,4 +1,5 @@
-/** Signing in by login_token, by the rules of contract §4 and RFC 8725. */
+/** Signing in by login_token (docs/guides/integrate.md, "Users whom you know"), by the rules of RFC 8725. */
+import { toConsentRecord } from '@assay/core/consent'
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -49,6 +50,25 @@ describe('signing in by login_token', async () => {
     assert.equal(second.session?.step, 'consent')
     const users = await connect.db.rows(`select id from users where external_user_id = 'ann-17'`)
     assert.equal(users.length, 1)
+  })
+
+  it('the consent does not name the own page, which such a user cannot open, in what is shown and what is stored', async () => {
+    const { session, session_secret } = await begin(await write({ claims: { sub: 'without-own-page' } }))
+    assert.ok(session !== null)
+    const { client, tenant, scopes, grant_expires_at: expiresAt, shares_email: sharesEmail } = session
+    const shown = toConsentRecord(
+      { app: client.name, tenant: tenant.name, scopes, expiresAt, sharesEmail, existing: [] },
+      'en',
+    )
+    const body = { language: 'en' }
+    await connect.call('POST', '/session/consent', { secret: session_secret ?? '', body })
+    const { consent } = await connect.db.row<{ consent: { text: string } }>(
+      'select consent from connect_sessions where id = $1',
+      [session.session_id],
+    )
+    assert.equal(consent.text, shown)
+    assert.match(shown, new RegExp(`End it whenever you like at ${client.name}\\.`))
+    assert.doesNotMatch(shown, /own page/)
   })
 
   it('login_token replay: the second use is refused', async () => {
@@ -112,7 +132,7 @@ describe('signing in by login_token', async () => {
   })
 
   it('a user by login_token and a user by email are different users, even with the same name', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await browser.signIn('both@example.com')
     await begin(await write({ claims: { sub: 'both@example.com' } }))
     const users = await connect.db.rows(

@@ -35,7 +35,7 @@ describe('the manage page', async () => {
     return page
   }
   const connected = async (email: string): Promise<{ browser: TestBrowser; token: string; connectionId: string }> => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await browser.enter(email)
     const { data } = await browser.add(await connect.mintKey('empty'))
     const { access_token: token } = await browser.redeem(await browser.finish())
@@ -78,8 +78,9 @@ describe('the manage page', async () => {
       )
       return rows === 1 ? true : undefined
     })
-    const paths = ['accounts', `users/${userId}`, `users/${userId}/assets`, `users/${userId}/transactions?limit=1`]
-    for (const path of paths) {
+    const ofUser = [`users/${userId}`, `users/${userId}/assets`, `users/${userId}/transactions?limit=1`]
+    const sums = ['users', 'accounts-by-provider', 'balances', 'top-assets'].map((name) => `stats/${name}`)
+    for (const path of ['accounts', ...ofUser, ...sums]) {
       const read = await fetch(`${connect.url}/enterprise/v2/${path}`, {
         headers: { authorization: `Bearer ${token}` },
       })
@@ -90,7 +91,7 @@ describe('the manage page', async () => {
       const found = await page.me()
       // The access log is written in batches, and a batch may end between two of the reads.
       const accesses = found.tenant_reads.flatMap((read) => read.accesses)
-      return accesses.length < 3 ? undefined : found
+      return accesses.length < 8 ? undefined : found
     })
     assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
     assert.deepEqual(
@@ -98,12 +99,55 @@ describe('the manage page', async () => {
       ['cli_enterprise'],
     )
     const seen = me.tenant_reads.flatMap(({ accesses }) => accesses.map(({ endpoint }) => endpoint)).toSorted()
-    assert.deepEqual(seen, ['getUser', 'listAccounts', 'listUserAssets'])
+    // The account has no transactions: that the tenant asked for them is shown all the same.
+    const lists = ['getUser', 'listAccounts', 'listUserAssets', 'listUserTransactions']
+    // Sums over few users tell what each of them has.
+    const summed = ['getAccountStats', 'getBalanceStats', 'getTopAssets', 'getUserStats']
+    assert.deepEqual(seen, [...lists, ...summed].toSorted())
     const { read_at: readAt } = await connect.db.row<{ read_at: string | null }>(
       'select read_at from user_ledgers join users using (user_key) where users.id = $1',
       [userId],
     )
     assert.equal(readAt, null)
+  })
+
+  it('shows what one client read once, however much another client reads every hour since', async () => {
+    const { connectionId } = await connected('hidden@example.com')
+    const { user_key: userKey } = await connect.db.row<{ user_key: string }>(
+      'select user_key from connections where id = $1',
+      [connectionId],
+    )
+    const add = (clientId: string, hours: number, calls: number): Promise<number> =>
+      connect.db.execute(
+        `insert into grant_accesses (user_key, grant_id, hour, endpoint, count, last_at)
+         select $1, $2, hour, 'call' || call, 1, hour
+         from generate_series(1, $4::int) call, generate_series(1, $3::int) ago,
+           lateral (select date_trunc('hour', now()) - ago * interval '1 hour') as at (hour)`,
+        [userKey, clientId, hours, calls],
+      )
+    await connect.db.execute(
+      `insert into grant_accesses (user_key, grant_id, hour, endpoint, count, last_at)
+       select $1, 'cli_enterprise', hour, 'listUserAssets', 1, hour
+       from (select date_trunc('hour', now()) - interval '20 days') as at (hour)`,
+      [userKey],
+    )
+    await add('cli_demo', 400, 20)
+    const me = await (await signIn('hidden@example.com')).me()
+    const shown = new Map(me.tenant_reads.map(({ client, accesses }) => [client.client_id, accesses]))
+    assert.deepEqual(
+      shown.get('cli_enterprise')?.map(({ endpoint, count }) => [endpoint, count]),
+      [['listUserAssets', 1]],
+    )
+    const noise = shown.get('cli_demo') ?? []
+    assert.equal(noise.length, 4_999)
+    assert.deepEqual(
+      noise.map(({ hour }) => hour),
+      noise
+        .map(({ hour }) => hour)
+        .toSorted()
+        .toReversed(),
+      'the newest first',
+    )
   })
 
   it('shows what an application asked about the user and the answers, all of which is deleted with the user', async () => {
@@ -132,6 +176,18 @@ describe('the manage page', async () => {
     assert.deepEqual(await connect.db.rows(`select from claims where audience = 'a lender'`), [])
     const deletion = `select actor, subject from audit_entries where action = 'user.deleted' and user_id = $1`
     assert.deepEqual(await connect.db.rows(deletion, [userId]), [{ actor: 'user', subject: userId }])
+  })
+
+  it('records one deletion, however often it is asked for at once', async () => {
+    const email = 'pressed-twice@example.com'
+    await connected(email)
+    const pages = [await signIn(email), await signIn(email)]
+    const { id } = await connect.db.row<{ id: string }>('select id from users where email = $1', [email])
+    const presses = [...pages, ...pages].map((page) => page.call('DELETE', '/me'))
+    const statuses = (await Promise.all(presses)).map(({ status }) => status)
+    assert.deepEqual(statuses.toSorted(), [200, 401, 401, 401])
+    const deletions = `select from audit_entries where action = 'user.deleted' and user_id = $1`
+    assert.equal((await connect.db.rows(deletions, [id])).length, 1)
   })
 
   it('shows what happened to consents and connections, and who did it', async () => {
@@ -203,7 +259,7 @@ describe('the manage page', async () => {
   })
 
   it('a code of a connect session does not work here', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await browser.call('POST', '/session/email', { email: 'elsewhere@example.com' })
     const code = await browser.readMail()
     assert.equal((await (await open()).call('POST', '/me/code', { code })).status, 400)
@@ -245,7 +301,7 @@ describe('the manage page', async () => {
 
   it('deleting the account leaves nothing of the user and no working token', async () => {
     const { token } = await connected('delete@example.com')
-    const open = await connect.begin()
+    const open = await connect.beginConnectSession()
     await open.enter('delete@example.com')
     await open.add(await connect.mintKey('empty'))
     const { user_key: userKey } = await connect.db.row<{ user_key: string }>(

@@ -1,6 +1,5 @@
 /**
- * Signing in at a provider with OAuth2 (contract §4), against the sandbox's Coinbase: in a session, and by an
- * application.
+ * Signing in at a provider with OAuth2, against the sandbox's Coinbase: in a session, and by an application.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -17,7 +16,7 @@ describe('signing in at a provider', async () => {
   const source = { provider_id: 'coinbase', connection: { type: 'oauth2' } }
 
   const entered = async (email: string): Promise<TestBrowser> => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await browser.enter(email)
     return browser
   }
@@ -199,6 +198,29 @@ describe('signing in at a provider', async () => {
       assert.deepEqual([done.status, done.body.added, done.body.crypto_source_id], [200, true, 'coinbase'])
     })
 
+    it('the application is named to the page once, and never for a sign-in of a session', async () => {
+      const askerOf = async (url: string): Promise<unknown> => {
+        const state = new URL(url).searchParams.get('state')
+        const { body } = await connect.call<{ asker: unknown }>('POST', '/provider-askers', { body: { state } })
+        return body.asker
+      }
+      const token = await tokenOf('app-named@example.com')
+      const begun = await beginV2(token)
+      const { client, tenant, provider_name } = (await askerOf(begun)) as {
+        client: { client_id: string; name: string }
+        tenant: { name: string }
+        provider_name: string
+      }
+      assert.deepEqual([client.client_id, tenant.name, provider_name], ['cli_demo', 'Sandbox', 'Coinbase'])
+      await forward(await decide(begun, 'allow', 'empty:named'))
+      assert.equal(await askerOf(begun), null, 'it has its answer')
+      assert.equal(await askerOf(await begin(await entered('unnamed@example.com'))), null)
+      assert.equal(await askerOf('http://127.0.0.1/?state=unknown'), null)
+      const ended = await beginV2(token)
+      await connect.db.execute(`update grants set revoked_at = $1 where revoked_at is null`, [connect.db.now()])
+      assert.equal(await askerOf(ended), null, 'its consent has ended')
+    })
+
     it('a person who declines comes back with access_denied, and the sign-in is over', async () => {
       const token = await tokenOf('app-declined@example.com')
       const provider = await decide(await beginV2(token), 'deny', 'empty')
@@ -221,7 +243,7 @@ describe('signing in at a provider', async () => {
   })
 
   it('the sandbox’s one-call authorization signs in as a person would', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     const response = await fetch(`${connect.url}/sandbox/authorizations`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

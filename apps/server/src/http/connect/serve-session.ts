@@ -7,7 +7,7 @@
  * No cookie is read or set anywhere here, so a page elsewhere cannot act for a user (CSRF).
  */
 import type { BodyOf, Endpoint, ParamsOf, ResponseOf } from '@assay/contract'
-import { Refusal } from '@assay/core'
+import { notFound } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
@@ -17,12 +17,14 @@ import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
 import { parseQuery, queryOf } from '../request/query.ts'
 import { withoutBody } from '../request/serve.ts'
-import type { Turns } from '../request/turns.ts'
+import type { InTurn, Turns } from '../request/turns.ts'
 
 export interface SessionCall<E extends Endpoint, Session> {
   session: Session
   params: ParamsOf<E>
   body: BodyOf<E>
+  /** For what a handler that waits reads and writes before it waits. */
+  inTurn: InTurn
 }
 
 export type ServeSession<Session> = <E extends Endpoint>(
@@ -31,7 +33,8 @@ export type ServeSession<Session> = <E extends Endpoint>(
   handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | Readable>,
   options?: {
     /**
-     * The handler waits for a worker or for news, and holds no connection to the database meanwhile. It takes no turn.
+     * The handler waits for a worker or for news, and holds no connection to the database meanwhile. It takes its turns
+     * itself.
      */
     waits?: boolean
   },
@@ -44,6 +47,11 @@ export function createServeSession<Session>(
 ): ServeSession<Session> {
   // What onRequest found, kept for the handler: Fastify's request type has no member for it.
   const sessions = new WeakMap<FastifyRequest, { session: Session }>()
+  // By address and not by session, because every visitor can begin any number of sessions.
+  const inTurnOf =
+    ({ ip }: FastifyRequest): InTurn =>
+    (work) =>
+      turns.take(toNetwork(ip), work)
 
   return (app, endpoint, handler, { waits = false } = {}) => {
     app.route({
@@ -52,7 +60,9 @@ export function createServeSession<Session>(
       config: { endpoint },
       // Before the body is read.
       onRequest: async (request, reply) => {
-        const session = await admit(request, reply, () => authenticate(request.headers.authorization))
+        // In turn, too: a session is marked as used, and requests of one session wait for each other.
+        const find = () => inTurnOf(request)(() => authenticate(request.headers.authorization))
+        const session = await admit(request, reply, find)
         sessions.set(request, { session })
       },
       handler: async (request, reply) => {
@@ -62,10 +72,10 @@ export function createServeSession<Session>(
         parseQuery(queryOf(request.url), new Set())
         const body = readBody(endpoint, request.body)
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
-        const call = { session: found.session, params, body } as never
+        const inTurn = inTurnOf(request)
+        const call = { session: found.session, params, body, inTurn } as never
         const handle = () => handler(call, request)
-        // By address and not by session, because every visitor can begin any number of sessions.
-        return send(reply, endpoint, await (waits ? handle() : turns.take(toNetwork(request.ip), handle)))
+        return send(reply, endpoint, await (waits ? handle() : inTurn(handle)))
       },
     })
   }
@@ -77,7 +87,7 @@ function readParams(endpoint: Endpoint, request: FastifyRequest): object {
   const params: Record<string, unknown> = parseOrRefuse(endpoint.params ?? noParams, request.params)
   // None of our ids contains a NUL, and PostgreSQL cannot store one.
   if (Object.values(params).some((value) => typeof value === 'string' && value.includes('\0'))) {
-    throw new Refusal('not_found', 'not found')
+    throw notFound('path_part')
   }
   return params
 }

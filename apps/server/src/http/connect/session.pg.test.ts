@@ -1,4 +1,5 @@
-/** The connect flow over HTTP, by its rules (contract §4), with real keys of the simulated exchange. */
+/** The connect flow over HTTP, with real keys of the simulated exchange. */
+import { notFound } from '@assay/core'
 import { toConsentRecord } from '@assay/core/consent'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -34,7 +35,7 @@ describe('the connect session', async () => {
         ['en', ['remove connected accounts', 'while you are away', 'learns your email address']],
         ['de', ['verbundene Konten entfernen', 'während Sie nicht da sind', 'erfährt Ihre E-Mail-Adresse']],
       ] as const) {
-        const browser = await connect.begin({ lang: 'ja' })
+        const browser = await connect.beginConnectSession({ lang: 'ja' })
         const { client, tenant, scopes, grant_expires_at: expiresAt, shares_email: sharesEmail } = browser.session
         const facts = { app: client.name, tenant: tenant.name, expiresAt, sharesEmail, existing: [] }
         await browser.signIn(`words-${language}@example.com`)
@@ -48,13 +49,13 @@ describe('the connect session', async () => {
         assert.equal(consent.text, toConsentRecord({ ...facts, scopes }, language))
         for (const line of lines) assert.ok(consent.text.includes(line), line)
       }
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.signIn('unknown-language@example.com')
       assert.equal((await browser.call('POST', '/session/consent', { language: 'xx' })).status, 400)
     })
 
     it('goes through sign_in, consent, connect and ended, and every answer matches the contract', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       const seen = [browser.session.step]
       seen.push((await browser.signIn('steps@example.com')).step)
       const consented = await browser.call<{ session: WireSession }>('POST', '/session/consent', {})
@@ -77,10 +78,10 @@ describe('the connect session', async () => {
     })
 
     it('a new connection is visible only in the session until the code is redeemed', async () => {
-      const first = await connect.begin()
+      const first = await connect.beginConnectSession()
       await first.enter('careful@example.com')
       const { access_token: token } = await first.redeem(await first.finish())
-      const second = await connect.begin()
+      const second = await connect.beginConnectSession()
       await second.enter('careful@example.com')
       await second.add(await connect.mintKey('empty'))
       assert.deepEqual(await listProviders(token), [])
@@ -90,7 +91,7 @@ describe('the connect session', async () => {
     })
 
     it('progress shows what was found, and the largest assets by value', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('progress@example.com')
       await browser.add(await connect.mintKey('default'))
       const { progress } = await until(async () => (await browser.read()).connections.find((one) => one.progress.done))
@@ -111,7 +112,7 @@ describe('the connect session', async () => {
     })
 
     it('streams one line immediately and one for each change, and ends with the session', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('stream@example.com')
       const response = await fetch(`${connect.url}/connect/v1/session/events`, {
         headers: { authorization: `Bearer ${browser.secret}` },
@@ -139,7 +140,7 @@ describe('the connect session', async () => {
 
   describe('the steps', () => {
     it('are refused out of order, and say what is missing', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       const key = { type: 'api_key', api_key: 'k', secret_key: 's' }
       const adding = { provider_id: 'kraken', connection: key }
       const details = async (path: string, body: unknown): Promise<[number, string]> => {
@@ -165,7 +166,7 @@ describe('the connect session', async () => {
     })
 
     it('end after thirty minutes, whatever the step', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await connect.moveClock(1_700)
       assert.equal((await browser.call('GET', '/session')).status, 200)
       await connect.moveClock(100)
@@ -173,7 +174,7 @@ describe('the connect session', async () => {
     })
 
     it('a refusal by the provider is 200 with added false, and nothing is stored', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('refused@example.com')
       const { data, errors } = await browser.add(await connect.mintKey('can_trade'))
       assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
@@ -181,7 +182,7 @@ describe('the connect session', async () => {
     })
 
     it('a connection of the session can be removed, with its key', async () => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('remove@example.com')
       const { data } = await browser.add(await connect.mintKey('empty'))
       const path = `/session/connections/${data.connection_id}`
@@ -194,7 +195,7 @@ describe('the connect session', async () => {
 
   describe('a session that is never redeemed is destroyed', () => {
     const prepared = async (email: string): Promise<TestBrowser> => {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter(email)
       await browser.add(await connect.mintKey('default'))
       await until(async () => (await browser.read()).connections.find((one) => one.progress.done))
@@ -231,7 +232,7 @@ describe('the connect session', async () => {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(fault),
       })
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('late-page@example.com')
       const userKey = await userOf(browser)
       const { data } = await browser.add(await connect.mintKey('default'))
@@ -267,10 +268,10 @@ describe('the connect session', async () => {
 
   describe('after a closed tab', () => {
     it('the same user signs in again, is offered the unfinished session, and takes over its connections', async () => {
-      const closed = await connect.begin()
+      const closed = await connect.beginConnectSession()
       await closed.enter('tab@example.com')
       const { data } = await closed.add(await connect.mintKey('empty'))
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       const { unfinished } = await browser.signIn('tab@example.com')
       assert.equal(unfinished?.session_id, closed.session.session_id)
       assert.equal(unfinished.connection_count, 1)
@@ -284,10 +285,10 @@ describe('the connect session', async () => {
 
     it('the same account connected again replaces the one left behind', async () => {
       const key = await connect.mintKey('empty')
-      const closed = await connect.begin()
+      const closed = await connect.beginConnectSession()
       await closed.enter('again@example.com')
       await closed.add(key)
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await browser.enter('again@example.com')
       const { data, errors } = await browser.add(key)
       assert.deepEqual([data.added, errors], [true, []])
@@ -299,7 +300,7 @@ describe('the connect session', async () => {
     const termsOf = (userId: string): Promise<{ expires_at: string; granted_at: string; text: string }> =>
       connect.db.row("select expires_at, granted_at, consent->>'text' as text from grants where user_id = $1", [userId])
     async function connectOnce(email: string): Promise<{ connectionId: string; userId: string }> {
-      const first = await connect.begin()
+      const first = await connect.beginConnectSession()
       await first.enter(email)
       const { data } = await first.add(await connect.mintKey('empty'))
       const { user_id: userId } = await first.redeem(await first.finish())
@@ -310,7 +311,7 @@ describe('the connect session', async () => {
       const { connectionId, userId } = await connectOnce('carried@example.com')
       const before = await termsOf(userId)
       await connect.moveClock(86_400)
-      const again = await connect.begin({ connection_id: connectionId })
+      const again = await connect.beginConnectSession({ connection_id: connectionId })
       const session = await again.signIn('carried@example.com')
       assert.deepEqual([session.step, session.grant_expires_at], ['connect', before.expires_at])
       await again.redeem(await again.finish())
@@ -319,16 +320,16 @@ describe('the connect session', async () => {
 
     it('asks for consent when other scopes are requested, and when the connection is not the user’s', async () => {
       const { connectionId } = await connectOnce('asked@example.com')
-      const wider = await connect.begin({ connection_id: connectionId, scope: 'assets:read' })
+      const wider = await connect.beginConnectSession({ connection_id: connectionId, scope: 'assets:read' })
       assert.equal((await wider.signIn('asked@example.com')).step, 'consent')
-      const other = await connect.begin({ connection_id: 'con_00000000000000000000000000' })
+      const other = await connect.beginConnectSession({ connection_id: 'con_00000000000000000000000000' })
       assert.equal((await other.signIn('asked@example.com')).step, 'consent')
     })
   })
 
   describe('repair', () => {
     const broken = async (email: string, account: string): Promise<{ browser: TestBrowser; connectionId: string }> => {
-      const first = await connect.begin()
+      const first = await connect.beginConnectSession()
       await first.enter(email)
       const { data } = await first.add(await connect.mintKey('empty', account))
       await first.redeem(await first.finish())
@@ -343,7 +344,7 @@ describe('the connect session', async () => {
         `update connections set status = 'needs_reauth', status_cause = 'invalid_credentials' where id = $1`,
         [connectionId],
       )
-      const browser = await connect.begin({ connection_id: connectionId })
+      const browser = await connect.beginConnectSession({ connection_id: connectionId })
       const session = await browser.enter(email)
       assert.equal(session.connection_id, connectionId)
       assert.equal(session.existing[0]?.status, 'needs_reauth')
@@ -366,7 +367,7 @@ describe('the connect session', async () => {
 
     it('of a connection that belongs to another user is refused when the person has signed in, and the session says so', async () => {
       const { connectionId } = await broken('owner@example.com', 'account of its owner')
-      const stranger = await connect.begin({ connection_id: connectionId })
+      const stranger = await connect.beginConnectSession({ connection_id: connectionId })
       assert.equal((await stranger.read()).repair_refused, false)
       const session = await stranger.enter('stranger@example.com')
       assert.deepEqual([session.connection_id, session.repair_refused], [null, true])
@@ -384,12 +385,12 @@ describe('the connect session', async () => {
 
     it('of another user’s connection is a 404, like that of a missing one', async () => {
       const { connectionId } = await broken('owner@example.com', 'account of the owner')
-      const browser = await connect.begin({ connection_id: connectionId })
+      const browser = await connect.beginConnectSession({ connection_id: connectionId })
       assert.equal((await browser.enter('thief@example.com')).connection_id, null)
       const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
       for (const id of [connectionId, 'con_01jq8n7x2zf4tb9v6h3m5kcdwe']) {
         const answer = await browser.call<Problem>('POST', '/session/connections', { ...body, connection_id: id })
-        assert.deepEqual([answer.status, answer.body.detail], [404, 'No such connection.'])
+        assert.deepEqual([answer.status, answer.body.detail], [404, notFound('connection').message])
       }
     })
   })
@@ -439,7 +440,7 @@ describe('the connect session', async () => {
     }
 
     it('takes the options a widget needs, and ignores parameters it does not know', async () => {
-      const browser = await connect.begin({
+      const browser = await connect.beginConnectSession({
         display: 'iframe',
         web_message_origin: 'http://127.0.0.1:4100',
         lang: 'pt-BR',

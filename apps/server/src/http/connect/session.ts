@@ -2,13 +2,39 @@
 import * as contract from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import { resendAfterSeconds, type ConnectSession } from '../../connect/index.ts'
+import { resendAfterSeconds, type ConnectSession, type Connect } from '../../connect/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
 import { toAdded, toCredentials } from '../shapes/providers.ts'
-import type { ConnectRoutesDeps } from './deps.ts'
-import { followSession } from './events.ts'
+import { followSession, type Streams } from './events.ts'
 import { createServeSession, type ServeSession } from './serve-session.ts'
-import { toWireSession } from './wire.ts'
+import { toAskers, toWireSession } from './wire.ts'
+import type { Slots } from '../../limits/index.ts'
+import type { SandboxMailbox } from '../../mail/index.ts'
+import type { SandboxControl, TestAccountDeps } from '../../sandbox/index.ts'
+import type { Admit } from '../request/admission.ts'
+import type { Turns } from '../request/turns.ts'
+
+/** What the connect routes need. */
+export interface ConnectRoutesDeps {
+  connect: Connect
+  admit: Admit
+  /** How many requests of one address are worked on at once. */
+  turns: Turns
+  /**
+   * Asking for a code and entering one, by tenant: one at a time, because all of a tenant lock the same counter. Callers
+   * with many addresses would otherwise wait for it with a connection each, and leave none to the others.
+   */
+  codeTurns: Turns
+  slots: Slots
+  streams: Streams
+  /** In sandbox mode only: test keys, and the mailed codes. */
+  sandbox:
+    | (TestAccountDeps & {
+        control: SandboxControl
+        mailbox: SandboxMailbox
+      })
+    | undefined
+}
 
 export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): void {
   const { connect } = deps
@@ -24,7 +50,7 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
 
   serveOpen(app, contract.createSession, async ({ body }) => {
     try {
-      const { session, secret } = await connect.begin(parseConnectQuery(body.query))
+      const { session, secret } = await connect.beginConnectSession(parseConnectQuery(body.query))
       return { session_secret: secret, ...(await answer(session)), redirect_to: null }
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error
@@ -36,11 +62,12 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
   })
   serve(app, contract.getSession, ({ session }) => answer(session))
   serve(app, contract.requestSessionCode, async ({ session, body }, { ip }) => {
-    const sentTo = await connect.requestCode(session, ip, body.email)
+    const request = () => connect.requestSessionCode(session, ip, body.email)
+    const sentTo = await deps.codeTurns.take(session.tenantId, request)
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
   serve(app, contract.enterSessionCode, async ({ session, body }, { ip }) => {
-    await connect.enterCode(session, ip, body.code)
+    await deps.codeTurns.take(session.tenantId, () => connect.enterSessionCode(session, ip, body.code))
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session, body }) => {
@@ -50,6 +77,11 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
   serve(app, contract.removeSessionConnection, async ({ session, params }) => {
     await connect.removeSource(session, params.connection_id)
     return answer(session)
+  })
+  serveOpen(app, contract.findProviderAsker, async ({ body }) => {
+    const asker = await connect.findProviderAsker(body.state)
+    if (asker === undefined) return { asker: null }
+    return { asker: { ...toAskers(asker.client, asker.tenantName), provider_name: asker.providerName } }
   })
   serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
     redirect_to: (await connect.forwardAnswer(body)) ?? null,
@@ -77,12 +109,13 @@ function registerWaiting(
   serve(
     app,
     contract.addSessionConnection,
-    async ({ session, body }) => {
+    async ({ session, body, inTurn }) => {
       const result = await connect.addSource(session, {
         providerId: body.provider_id,
         displayLabel: body.display_label ?? null,
         credentials: toCredentials('provider_id', body.provider_id, body.connection),
         ...(body.connection_id === undefined ? {} : { repairOf: body.connection_id }),
+        inTurn,
       })
       return toAdded(result)
     },
@@ -91,7 +124,7 @@ function registerWaiting(
   serve(
     app,
     contract.completeSessionCallback,
-    async ({ session, body }) => toAdded(await connect.completeInSession(session, body)),
+    async ({ session, body, inTurn }) => toAdded(await connect.completeInSession(session, body, inTurn)),
     { waits },
   )
   serve(

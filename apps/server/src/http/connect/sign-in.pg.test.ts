@@ -1,4 +1,4 @@
-/** Signing in by email, by the rules of contract §4. */
+/** Signing in by email, over HTTP. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startConnect, until, type Problem, type TestBrowser } from './test-browser.ts'
@@ -14,7 +14,7 @@ describe('signing in by email', async () => {
   const enter = (browser: TestBrowser, code: string) => browser.call<Problem>('POST', '/session/code', { code })
 
   it('the mail names the application and its tenant, and the address is not echoed as it was typed', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     const answer = await browser.call('POST', '/session/email', { email: ' Mail.Me@Example.COM ' })
     assert.deepEqual(answer.body, { sent_to: 'mail.me@example.com', resend_after_seconds: 30 })
     const code = await browser.readMail()
@@ -29,11 +29,11 @@ describe('signing in by email', async () => {
   })
 
   it('a known and an unknown address get the same answer, and the user is created only when the code is entered', async () => {
-    const known = await connect.begin()
+    const known = await connect.beginConnectSession()
     await known.signIn('known@example.com')
     const answers = []
     for (const email of ['known@example.com', 'unknown@example.com']) {
-      const { status, body } = await ask(await connect.begin(), email)
+      const { status, body } = await ask(await connect.beginConnectSession(), email)
       answers.push([status, JSON.stringify(body).replace(email, 'x')])
     }
     assert.deepEqual(answers[0], answers[1])
@@ -41,7 +41,7 @@ describe('signing in by email', async () => {
   })
 
   it('after five wrong tries the code is gone, even for the right one', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'tries@example.com')
     const code = await browser.readMail()
     const fixes = []
@@ -58,7 +58,7 @@ describe('signing in by email', async () => {
   })
 
   it('five simultaneous tries count as five', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'parallel@example.com')
     const code = await browser.readMail()
     const guesses = Array.from({ length: 12 }, (_, index) => String(index).padStart(6, '0')).filter(
@@ -71,7 +71,7 @@ describe('signing in by email', async () => {
   })
 
   it('a code expires after ten minutes', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'late@example.com')
     const code = await browser.readMail()
     await connect.moveClock(601)
@@ -80,20 +80,20 @@ describe('signing in by email', async () => {
   })
 
   it('a code works only in the session that requested it', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'mine@example.com')
     const code = await browser.readMail()
-    const other = await connect.begin()
+    const other = await connect.beginConnectSession()
     await ask(other, 'mine@example.com')
     const theirs = await other.readMail()
-    assert.equal((await enter(await connect.begin(), code)).status, 400)
+    assert.equal((await enter(await connect.beginConnectSession(), code)).status, 400)
     // Two codes are equal once in a million runs.
     if (theirs !== code) assert.equal((await enter(other, code)).status, 400)
     assert.equal((await enter(browser, code)).status, 200)
   })
 
   it('a new code replaces the previous one', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'twice@example.com')
     const first = await browser.readMail()
     await ask(browser, 'twice@example.com')
@@ -107,7 +107,7 @@ describe('signing in by email', async () => {
   })
 
   it('text that is not a code costs no attempt, and spaces in a code do not matter', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     await ask(browser, 'spaces@example.com')
     const code = await browser.readMail()
     for (const text of ['12345', '1234567', 'abcdef', '１２３４５６'])
@@ -123,17 +123,18 @@ describe('signing in by email', async () => {
       'bomb+2@example.com',
       ' bomb@example.com',
     ]
-    for (const spelling of spellings) assert.equal((await ask(await connect.begin(), spelling)).status, 200)
-    const refused = await ask(await connect.begin(), 'bomb+3@example.com')
+    for (const spelling of spellings)
+      assert.equal((await ask(await connect.beginConnectSession(), spelling)).status, 200)
+    const refused = await ask(await connect.beginConnectSession(), 'bomb+3@example.com')
     assert.equal(refused.status, 429)
     assert.ok(Number(refused.headers.get('retry-after')) > 3_000)
     assert.equal(refused.body.errors[0]?.cause, 'rate_limited')
     await connect.moveClock(3_601)
-    assert.equal((await ask(await connect.begin(), 'bomb@example.com')).status, 200)
+    assert.equal((await ask(await connect.beginConnectSession(), 'bomb@example.com')).status, 200)
   })
 
   it('mail bombing: ten codes for a session, for any recipients', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     const seen: number[] = []
     for (let person = 0; person < 11; person += 1) {
       seen.push((await ask(browser, `person-${person}@example.com`)).status)
@@ -143,11 +144,11 @@ describe('signing in by email', async () => {
 
   it('after twenty wrong tries a day for an address, over all sessions, not even the right code is accepted', async () => {
     const email = 'guess@example.com'
-    const waiting = await connect.begin()
+    const waiting = await connect.beginConnectSession()
     await ask(waiting, email)
     const right = await waiting.readMail()
     for (let round = 0; round < 4; round += 1) {
-      const browser = await connect.begin()
+      const browser = await connect.beginConnectSession()
       await ask(browser, email)
       const code = await browser.readMail()
       for (let attempt = 0; attempt < 5; attempt += 1) await enter(browser, wrongFor(code))
@@ -155,13 +156,13 @@ describe('signing in by email', async () => {
     const refused = await enter(waiting, right)
     assert.deepEqual([refused.status, refused.body.errors[0]?.cause], [429, 'rate_limited'])
     await connect.moveClock(3_601)
-    assert.equal((await ask(await connect.begin(), email)).status, 429, 'nor is another code sent')
+    assert.equal((await ask(await connect.beginConnectSession(), email)).status, 429, 'nor is another code sent')
     await connect.moveClock(86_401)
-    assert.equal((await ask(await connect.begin(), email)).status, 200)
+    assert.equal((await ask(await connect.beginConnectSession(), email)).status, 200)
   })
 
   it('refuses text that is not one address or could be read as several', async () => {
-    const browser = await connect.begin()
+    const browser = await connect.beginConnectSession()
     for (const email of [
       'none',
       'a@b@c',

@@ -28,7 +28,7 @@ export interface AddAnswer {
 
 export interface TestConnect extends TestService {
   call<T>(method: string, path: string, options?: { body?: unknown; secret?: string }): Promise<Answer<T>>
-  begin(parameters?: Record<string, string>): Promise<TestBrowser>
+  beginConnectSession(parameters?: Record<string, string>): Promise<TestBrowser>
   /** A key of an account of its own, unless `account` names one. */
   mintKey(scenario: string, account?: string): Promise<{ api_key: string; secret_key: string }>
   moveClock(seconds: number): Promise<void>
@@ -68,7 +68,7 @@ export async function startConnect(options: TestServiceOptions = {}): Promise<Te
   const connect: TestConnect = {
     ...service,
     call,
-    begin: (parameters = {}) => beginInBrowser(connect, parameters),
+    beginConnectSession: (parameters = {}) => beginInBrowser(connect, parameters),
     async mintKey(scenario, account = randomUUID()) {
       const response = await fetch(`${service.sandbox.controlUrl}/control/accounts`, {
         method: 'POST',

@@ -1,17 +1,17 @@
-/** GET /enterprise/v2/changes. A cursor holds the reader's place in the tenant's feed. */
+/** GET /enterprise/v2/changes. A cursor holds the reader's point in the tenant's feed. */
 import { listEnterpriseChanges } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
-import type { FeedItem, TenantPlace } from '../../enterprise/index.ts'
-import type { Position } from '../paging/cursor.ts'
+import type { FeedItem, TenantFeedPoint } from '../../enterprise/index.ts'
+import type { Point } from '../paging/cursor.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toText } from './transactions.ts'
 
 export function registerChanges(app: FastifyInstance, deps: FrontDoors): void {
   deps.serve(app, listEnterpriseChanges, async ({ page, caller }) => {
-    const place = page.position && toPlace(page.position)
-    const read = await deps.enterprise.listChanges(caller.tenantKey, { place, limit: page.limit })
-    const end = toPosition(read.place)
+    const point = page.point && toFeedPoint(page.point)
+    const read = await deps.enterprise.listChanges(caller.tenantKey, { point, limit: page.limit })
+    const end = toPoint(read.point)
     const next = JSON.stringify(page.next(read.last ? undefined : end))
     const errors = await recordAndFindIssues(
       deps,
@@ -41,16 +41,16 @@ function toItem(item: FeedItem): string {
 const snapshotMark = 's'
 const changesMark = 'c'
 
-function toPosition(place: TenantPlace): Position {
-  if (place.phase === 'snapshot') {
-    return [snapshotMark, place.startSeq, place.userKey, place.after.seq, place.after.sub]
+function toPoint(point: TenantFeedPoint): Point {
+  if (point.phase === 'snapshot') {
+    return [snapshotMark, point.startSeq, point.userKey, point.after.seq, point.after.sub]
   }
-  const inside = place.after === undefined ? [] : [place.after.seq, place.after.sub]
-  return [changesMark, place.seq, ...inside]
+  const inside = point.after === undefined ? [] : [point.after.seq, point.after.sub]
+  return [changesMark, point.seq, ...inside]
 }
 
-/** Signed by us, so it is what `toPosition` wrote. */
-function toPlace([mark, ...numbers]: Position): TenantPlace {
+/** Signed by us, so it is what `toPoint` wrote. */
+function toFeedPoint([mark, ...numbers]: Point): TenantFeedPoint {
   if (mark === snapshotMark) {
     const [startSeq = '0', userKey = '0', seq = '0', sub = '0'] = numbers
     return { phase: 'snapshot', startSeq, userKey, after: { seq, sub } }

@@ -148,6 +148,24 @@ describe('the enterprise API', async () => {
       await until(readNames, (names) => wanted.every((name) => names.includes(name)))
     })
 
+    it('a read is recorded for the users that it names, also when they have no such transaction', async () => {
+      const { user_id } = bob
+      for (const path of [`${usersPath}/${user_id}/transactions`, `/enterprise/v2/transactions?user_ids=${user_id}`]) {
+        const { body } = await api.call<{ data: unknown[] }>('GET', path, token)
+        assert.deepEqual(body.data, [])
+      }
+      const listReads = async (): Promise<string[]> => {
+        const rows = await api.service.db.rows<{ endpoint: string }>(
+          `select endpoint from grant_accesses join users using (user_key)
+           where users.id = $1 and grant_id = 'cli_enterprise'`,
+          [user_id],
+        )
+        return rows.map(({ endpoint }) => endpoint)
+      }
+      const wanted = ['listEnterpriseTransactions', 'listUserTransactions']
+      await until(listReads, (names) => wanted.every((name) => names.includes(name)))
+    })
+
     it('the pages of one user’s transactions have cursors that work for no other user', async () => {
       const path = `${usersPath}/${ann.user_id}/transactions`
       const first = await api.ask(listUserTransactions, `${path}?limit=2&types=send`, token)
@@ -221,7 +239,7 @@ describe('the enterprise API', async () => {
       const first = '/enterprise/v2/transactions?types=output_only&updated_since=2020-01-01T00:00:00Z'
       const all = await api.ask(listEnterpriseTransactions, `${first}&limit=100`, token)
       assert.equal(all.removed?.length, 5)
-      // Each list has its own place: the longer one continues when the other has ended.
+      // Each list has its own point: the longer one continues when the other has ended.
       const removed: unknown[] = []
       const data: unknown[] = []
       for (let next = `${first}&limit=2`; next !== '';) {

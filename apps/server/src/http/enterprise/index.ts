@@ -1,12 +1,25 @@
 /** Enterprise v2, under /enterprise/v2: shapes over the front door of enterprise. It has no rules of its own. */
 import type { FastifyInstance } from 'fastify'
+import {
+  listAccounts,
+  listEnterpriseProviders,
+  getAccountStats,
+  getBalanceStats,
+  getTopAssets,
+  getUserStats,
+  type Endpoint,
+} from '@assay/contract'
+import { findProvider } from '@assay/connectors/catalog'
 import type { FrontDoors } from '../front-doors.ts'
-import { registerAccounts } from './accounts.ts'
 import { registerChanges } from './changes.ts'
 import { registerSearch } from './search.ts'
-import { registerStats } from './stats.ts'
 import { registerTransactions } from './transactions.ts'
 import { registerUsers } from './users.ts'
+import { readRows } from '../paging/pages.ts'
+import { readCatalog } from '../shapes/catalog.ts'
+import { toConnectedMembers } from '../shapes/providers.ts'
+import type { Caller } from '../request/serve.ts'
+import { recordAndFindIssues, recordTenantAccess } from './issues.ts'
 
 export function registerEnterprise(app: FastifyInstance, deps: FrontDoors): void {
   registerTransactions(app, deps)
@@ -15,4 +28,61 @@ export function registerEnterprise(app: FastifyInstance, deps: FrontDoors): void
   registerSearch(app, deps)
   registerAccounts(app, deps)
   registerStats(app, deps)
+}
+
+/** GET /enterprise/v2/accounts and /enterprise/v2/providers */
+function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
+  const { serve, enterprise, catalog } = deps
+
+  serve(app, listAccounts, async ({ page, caller }) => {
+    const [addedAt, id] = page.point ?? []
+    const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
+    const { shown, last } = await readRows(page.limit, (limit) =>
+      enterprise.listAccounts(caller.tenantKey, { limit, after }),
+    )
+    const data = shown.map((row) => ({
+      user_id: row.user_id,
+      connection_id: row.id,
+      provider_id: row.provider_id,
+      ...toConnectedMembers(row),
+    }))
+    const errors = await recordAndFindIssues(deps, { caller, endpoint: listAccounts }, shown)
+    return { json: { page: { next: page.next(last && [last.added_at, last.id]) }, data, errors } }
+  })
+
+  serve(app, listEnterpriseProviders, async ({ page }) => ({ json: readCatalog(catalog, page, {}) }))
+}
+
+/** The sum over one user is what that user has, and two sums tell what a user has who came in between. */
+const fewUsersMax = 100
+
+/** /enterprise/v2/stats/…: sums over the tenant's users. A sum over few of them counts as a read of each. */
+function registerStats(app: FastifyInstance, deps: FrontDoors): void {
+  const { serve, enterprise } = deps
+  async function record(caller: Caller, endpoint: Endpoint, scope: 'assets:read' | 'providers:read'): Promise<void> {
+    const few = await enterprise.listFewCovered(caller.tenantKey, scope, fewUsersMax)
+    if (few !== undefined) await recordTenantAccess(deps, { caller, endpoint }, few)
+  }
+
+  serve(app, getUserStats, async ({ caller }) => {
+    await record(caller, getUserStats, 'providers:read')
+    return { json: { ...(await enterprise.countUsers(caller.tenantKey)), errors: [] } }
+  })
+
+  serve(app, getAccountStats, async ({ caller }) => {
+    await record(caller, getAccountStats, 'providers:read')
+    const { data, as_of } = await enterprise.countAccounts(caller.tenantKey)
+    const named = data.map((row) => ({ name: findProvider(row.provider_id)?.name ?? row.provider_id, ...row }))
+    return { json: { data: named, as_of, errors: [] } }
+  })
+
+  serve(app, getBalanceStats, async ({ caller }) => {
+    await record(caller, getBalanceStats, 'assets:read')
+    return { json: { ...(await enterprise.sumBalances(caller.tenantKey)), errors: [] } }
+  })
+
+  serve(app, getTopAssets, async ({ caller }) => {
+    await record(caller, getTopAssets, 'assets:read')
+    return { json: { ...(await enterprise.listTopAssets(caller.tenantKey)), errors: [] } }
+  })
 }

@@ -31,7 +31,7 @@ export function registerSearch(app: FastifyInstance, deps: FrontDoors): void {
 
 async function search(deps: FrontDoors, caller: Caller, asked: PageQuery) {
   const place = { subject: subjectOf(caller), path: searchUsers.path }
-  const { filters, position, next, limit: wanted } = continueWalk(list, asked, place, deps.cursors)
+  const { filters, point, next, limit: wanted } = continueWalk(list, asked, place, deps.cursors)
   const limit = wanted ?? pagesV2.limitDefault
   // Read from this body, or signed by us in a cursor.
   const names: Names = filters
@@ -40,7 +40,7 @@ async function search(deps: FrontDoors, caller: Caller, asked: PageQuery) {
     ? undefined
     : { externalUserIds: names.external_user_ids ?? [], emails: names.emails ?? [] }
   const { shown, last } = await readRows(limit, (rows) =>
-    deps.enterprise.listUsers(caller.tenantKey, { limit: rows, after: position?.[0], names: wantedNames }),
+    deps.enterprise.listUsers(caller.tenantKey, { limit: rows, after: point?.[0], names: wantedNames }),
   )
   const errors = await recordAndFindIssues(deps, { caller, endpoint: searchUsers }, shown)
   return { json: { page: { next: next(last && [last.user_id]) }, data: shown.map(toUser), errors } }

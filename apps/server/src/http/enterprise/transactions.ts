@@ -2,20 +2,20 @@
 import { listEnterpriseTransactions, listUserTransactions } from '@assay/contract'
 import type { ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { RemovedRow, TenantReading, TransactionRow } from '../../enterprise/index.ts'
+import type { RemovedRow, AuthorizedTenantPage, TransactionRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { cutRows } from '../paging/pages.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters, type TransactionQuery } from '../shapes/transaction-filters.ts'
-import { recordAndFindIssues, recordRead, type TenantRead } from './issues.ts'
+import { recordAndFindIssues, recordTenantAccess, type TenantAccess } from './issues.ts'
 
 interface Walk {
-  read: TenantRead
+  read: TenantAccess
   tenantKey: number
   /** All of the tenant's users when undefined. */
   userId: string | undefined
   query: TransactionQuery & { user_ids?: string[] | undefined }
-  page: { limit: number; position: readonly string[] | undefined }
+  page: { limit: number; point: readonly string[] | undefined }
 }
 
 /** What a page shows. */
@@ -33,7 +33,7 @@ interface Shown {
 
 export function registerTransactions(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise } = deps
-  serve.reading(app, listEnterpriseTransactions, {
+  serve.authorizedRead(app, listEnterpriseTransactions, {
     async read({ tokenHash }, { query, page }) {
       checkProviders('provider_ids', query.provider_ids)
       if (Object.keys(query).length === 0) return readPlainPage(deps, tokenHash, page)
@@ -43,8 +43,8 @@ export function registerTransactions(app: FastifyInstance, deps: FrontDoors): vo
       const read = { caller, endpoint: listEnterpriseTransactions }
       return { caller, shown: await readWalk(deps, { read, tenantKey, userId: undefined, query, page }) }
     },
-    answer({ caller, shown }, { page }) {
-      recordRead(deps, { caller, endpoint: listEnterpriseTransactions }, shown.userKeys ?? [])
+    async answer({ caller, shown }, { page }) {
+      await recordTenantAccess(deps, { caller, endpoint: listEnterpriseTransactions }, shown.userKeys ?? [])
       return { text: toPage(shown, page.next(shown.end)) }
     },
   })
@@ -69,20 +69,20 @@ function toPage({ items, issues, removed }: Shown, next: string): string {
 async function readPlainPage(
   { enterprise }: FrontDoors,
   tokenHash: Buffer,
-  { limit, position }: Walk['page'],
-): Promise<{ caller: TenantReading['caller']; shown: Shown } | undefined> {
-  const [from] = toPlaces(position)
+  { limit, point }: Walk['page'],
+): Promise<{ caller: AuthorizedTenantPage['caller']; shown: Shown } | undefined> {
+  const [from] = toListPoints(point)
   const after = from === undefined || from === 'end' ? undefined : { occurredAt: from.time, id: from.id }
-  const reading = await enterprise.readPage(tokenHash, { limit, after })
-  if (reading === undefined) return undefined
-  const { caller, items, issues, end, userKeys } = reading
+  const page = await enterprise.readPage(tokenHash, { limit, after })
+  if (page === undefined) return undefined
+  const { caller, items, issues, end, userKeys } = page
   const last = end && { time: end.occurredAt, id: end.id }
-  return { caller, shown: { items, issues, removed: undefined, end: toPosition(last, undefined), userKeys } }
+  return { caller, shown: { items, issues, removed: undefined, end: toPoint(last, undefined), userKeys } }
 }
 
 async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
   const { tenantKey, userId, query, page } = walk
-  const [transactionsFrom, removedFrom] = toPlaces(page.position)
+  const [transactionsFrom, removedFrom] = toListPoints(page.point)
   const [rows, removed] = await Promise.all([
     listRows(deps, walk, transactionsFrom),
     query.updated_since === undefined || removedFrom === 'end'
@@ -95,12 +95,18 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
         }),
   ])
   const { shown, last } = cutRows(rows, page.limit)
+  const named = userId === undefined ? query.user_ids : [userId]
+  const askedFor = named && (await deps.enterprise.listCoveredByName(tenantKey, named, 'transactions:read'))
   const { shown: shownRemoved, last: lastRemoved } = cutRows(removed, page.limit)
   return {
     items: shown.map(toText).join(','),
-    issues: await recordAndFindIssues(deps, walk.read, shown),
+    // That a user has no such transaction was read, too.
+    issues: await recordAndFindIssues(deps, walk.read, [
+      ...shown,
+      ...(askedFor ?? []).map((userKey) => ({ user_key: userKey })),
+    ]),
     removed: query.updated_since === undefined ? undefined : shownRemoved,
-    end: toPosition(
+    end: toPoint(
       last && { time: last.occurred_at, id: last.id },
       lastRemoved && { time: lastRemoved.removed_at, id: lastRemoved.id },
     ),
@@ -110,7 +116,7 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
 async function listRows(
   { enterprise }: FrontDoors,
   { tenantKey, userId, query, page }: Walk,
-  from: Place,
+  from: ListPoint,
 ): Promise<TransactionRow[]> {
   const filters = { ...toTransactionFilters(query), userIds: query.user_ids }
   const after = from === undefined || from === 'end' ? undefined : { occurredAt: from.time, id: from.id }
@@ -122,23 +128,23 @@ async function listRows(
 }
 
 /**
- * A page that begins at its start has no position; a list that has ended while the other continues has an empty place.
+ * A page that begins at its start has no point; a list that has ended while the other continues has an empty point.
  */
-type Place = { time: string; id: string } | 'end' | undefined
+type ListPoint = { time: string; id: string } | 'end' | undefined
 
-function toPlaces(position: readonly string[] | undefined): [transactions: Place, removed: Place] {
-  if (position === undefined) return [undefined, undefined]
-  const [time = '', id = '', removedTime = '', removedId = ''] = position
+function toListPoints(point: readonly string[] | undefined): [transactions: ListPoint, removed: ListPoint] {
+  if (point === undefined) return [undefined, undefined]
+  const [time = '', id = '', removedTime = '', removedId = ''] = point
   return [time === '' ? 'end' : { time, id }, removedTime === '' ? 'end' : { time: removedTime, id: removedId }]
 }
 
-function toPosition(
+function toPoint(
   last: { time: string; id: string } | undefined,
   lastRemoved: { time: string; id: string } | undefined,
 ): readonly string[] | undefined {
   if (last === undefined && lastRemoved === undefined) return undefined
-  const place = [last?.time ?? '', last?.id ?? '']
-  return lastRemoved === undefined ? place : [...place, lastRemoved.time, lastRemoved.id]
+  const point = [last?.time ?? '', last?.id ?? '']
+  return lastRemoved === undefined ? point : [...point, lastRemoved.time, lastRemoved.id]
 }
 
 /** The head with the user, then the ready text. None of the head's values needs escaping: ids and times. */

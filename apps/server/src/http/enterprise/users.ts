@@ -11,7 +11,7 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise } = deps
 
   serve(app, listUsers, async ({ page, caller }) => {
-    const after = page.position?.[0]
+    const after = page.point?.[0]
     const { shown, last } = await readRows(page.limit, (limit) =>
       enterprise.listUsers(caller.tenantKey, { limit, after }),
     )
@@ -31,7 +31,7 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
   })
 
   serve(app, listUserAssets, async ({ params, page, caller }) => {
-    const [connectionId, symbol, assetId] = page.position ?? []
+    const [connectionId, symbol, assetId] = page.point ?? []
     const after =
       connectionId === undefined || symbol === undefined || assetId === undefined
         ? undefined

@@ -10,6 +10,7 @@ import type { AskedLimits } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
 import { enforceLimit } from '../request/admission.ts'
+import type { Turns } from '../request/turns.ts'
 import { acceptFormsOnly } from './form.ts'
 import { limited } from './limited.ts'
 
@@ -17,13 +18,14 @@ export interface OauthRoutesDeps {
   oauth: Pick<Oauth, 'token' | 'revoke' | 'introspect' | 'metadata'>
   claims: Pick<Claims, 'jwks'>
   limits: AskedLimits
+  turns: Turns
   log: ErrorLog
 }
 
 interface OauthRoute {
   url: string
   method: 'GET' | 'POST'
-  /** Whether pages of any origin may read the answer (contract §2). */
+  /** Whether pages of any origin may read the answer. */
   anyOrigin: boolean
   headers: Readonly<Record<string, string>>
   handle: (request: FastifyRequest, reply: FastifyReply) => unknown
@@ -48,14 +50,14 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       ...form,
       url: '/oauth/token',
       anyOrigin: true,
-      handle: limited(limits, (request) => oauth.token(request)),
+      handle: limited(deps, (request) => oauth.token(request)),
     })
     addRoute(scope, {
       ...form,
       url: '/oauth/revoke',
       anyOrigin: true,
       // RFC 7009 §2.2: the status says it all.
-      handle: limited(limits, async (request) => {
+      handle: limited(deps, async (request) => {
         await oauth.revoke(request)
         return {}
       }),
@@ -65,7 +67,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       url: '/oauth/introspect',
       // It requires the client's secret, which a page in a browser does not have.
       anyOrigin: false,
-      handle: limited(limits, (request) => oauth.introspect(request)),
+      handle: limited(deps, (request) => oauth.introspect(request)),
     })
     addRoute(scope, {
       url: '/.well-known/oauth-authorization-server',

@@ -17,7 +17,12 @@ describe('the authorization server, judged', async () => {
     const request = await oauth.parseAuthorizationRequest(authorizationUrl.searchParams)
     const { tenantKey, tenantId } = request.client
     const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: 'ann' })
-    const code = await oauth.issueCode({ ...request, owner, sessionId: null, consent: { version: '1', text: 'Yes' } })
+    const code = await oauth.issueAuthorizationCode({
+      ...request,
+      owner,
+      connectSessionId: null,
+      consent: { version: '1', text: 'Yes' },
+    })
     return new URL(oauth.toCodeRedirect(request, code))
   }
 

@@ -1,5 +1,5 @@
 /**
- * Limits of /oauth/* (contract §10): failures count, a client with its secret is always answered, and guessing is slow.
+ * Limits of /oauth/*: failures count against an address and do not lock out a client with its secret; guessing is slow.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

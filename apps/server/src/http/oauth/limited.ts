@@ -1,16 +1,27 @@
 /**
- * Limits of the OAuth endpoints (contract §10). Only failures count: an application that refreshes thousands of tokens
- * from one address is not slowed down, but a caller who guesses soon is. A client that brings its secret is always
- * heard, even from an address full of failures: otherwise another caller behind the same proxy could lock it out.
+ * Limits of the OAuth endpoints. Against an address only failures count: an application that refreshes thousands of
+ * tokens from one address is not slowed down, but a caller who guesses soon is. A client that sends its secret has a
+ * limit of its own, against which its successes count too. It is heard even from an address full of failures: otherwise
+ * another caller behind the same proxy could lock it out.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AskedLimits } from '../../limits/index.ts'
+import { toNetwork, type AskedLimits } from '../../limits/index.ts'
 import { findClaim, OAuthError, type OAuthErrorCode, type OauthRequest } from '../../oauth/index.ts'
 import { enforceLimit, setLimitHeaders } from '../request/admission.ts'
+import type { Turns } from '../request/turns.ts'
 import { toOauthRequest } from './form.ts'
 
-export function limited(limits: AskedLimits, answer: (request: OauthRequest) => Promise<unknown>) {
+interface LimitedDeps {
+  limits: AskedLimits
+  /**
+   * How many requests of one address are worked on at once. Requests with the same code or refresh token wait for each
+   * other. A client's id is public, so that lines by client could be filled by others.
+   */
+  turns: Turns
+}
+
+export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthRequest) => Promise<unknown>) {
   const { oauth } = limits
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const address = request.ip
@@ -26,7 +37,7 @@ export function limited(limits: AskedLimits, answer: (request: OauthRequest) => 
       } else {
         await enforceLimit(reply, oauth.lookAtAddress(address))
       }
-      const result = await answer(parsed)
+      const result = await turns.take(toNetwork(address), () => answer(parsed))
       // Reported and not refused: what was issued must reach the client.
       if (claim?.secretSent === true) setLimitHeaders(reply, await oauth.countClient(claim.clientId))
       return result

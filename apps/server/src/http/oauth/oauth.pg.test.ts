@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { fastify } from 'fastify'
 import { noLimits } from '../../limits/test-limits.ts'
 import { demo, redirectUri } from '../../oauth/test-oauth.ts'
+import { createTurns } from '../request/turns.ts'
 import { registerOauthRoutes } from './index.ts'
 import { startAuthServer } from './test-auth-server.ts'
 
@@ -162,7 +163,8 @@ describe('the OAuth endpoints on the wire', async () => {
         const fail = () => Promise.reject(fault)
         const failing = { token: fail, revoke: fail, introspect: fail, metadata: oauth.metadata }
         const log = { error: () => undefined, warn: () => undefined }
-        await registerOauthRoutes(app, { oauth: failing, claims: { jwks: fail }, limits: noLimits, log })
+        const turns = createTurns({ atOnceMax: 1, waitingMax: 0 })
+        await registerOauthRoutes(app, { oauth: failing, claims: { jwks: fail }, limits: noLimits, turns, log })
         const answer = await app.inject({
           method: 'POST',
           url: '/oauth/token',

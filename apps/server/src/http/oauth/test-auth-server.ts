@@ -4,6 +4,7 @@ import { noLimits } from '../../limits/test-limits.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { openOauth, ownedBySuite, type TestOauth } from '../../oauth/test-oauth.ts'
 import { startTestServer } from '../test-server.ts'
+import { createTurns } from '../request/turns.ts'
 import { registerOauthRoutes, type OauthRoutesDeps } from './index.ts'
 
 export interface TestAuthServer extends TestOauth {
@@ -49,13 +50,14 @@ async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits)
     metadata: () => node().metadata(),
   }
   const claims: OauthRoutesDeps['claims'] = { jwks: async () => ({ keys: [] }) }
+  const turns = createTurns({ atOnceMax: 4, waitingMax: 1_000 })
   const lines: string[] = []
   const log = {
     error: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
     warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
   }
   const server = await startTestServer(owner, {
-    groups: [{ cors: 'any', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, log }) }],
+    groups: [{ cors: 'any', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, turns, log }) }],
   })
   const serve = (started: Oauth): void => {
     served = started

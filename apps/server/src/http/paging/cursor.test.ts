@@ -12,14 +12,14 @@ const bob = toSubject('bob at cli_1')
 const walk = { list: 'listTransactions', subject: toSubject('ann at cli_1') }
 
 const filters = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.array(fc.string())))
-const position = fc.array(fc.string())
+const point = fc.array(fc.string())
 
 describe('cursors', () => {
-  it('decode to what was encoded, for any filters and position', () => {
+  it('decode to what was encoded, for any filters and point', () => {
     fc.assert(
-      fc.property(filters, position, (someFilters, somePosition) => {
-        const found = cursors.find(walk.list, cursors.write(walk, someFilters, somePosition))
-        assert.deepEqual(JSON.stringify(found), JSON.stringify({ filters: someFilters, position: somePosition }))
+      fc.property(filters, point, (someFilters, somePoint) => {
+        const found = cursors.find(walk.list, cursors.write(walk, someFilters, somePoint))
+        assert.deepEqual(JSON.stringify(found), JSON.stringify({ filters: someFilters, point: somePoint }))
         assert.ok(found?.isOf(walk.subject))
       }),
     )
@@ -29,7 +29,7 @@ describe('cursors', () => {
     const ids = Array.from({ length: 100 }, (_, index) => `con_${String(index * 7_919).padStart(26, '0')}`)
     const text = cursors.write(walk, { connection_ids: ids }, ['x'])
     const found = cursors.find(walk.list, text)
-    assert.deepEqual([found?.filters, found?.position], [{ connection_ids: ids }, ['x']])
+    assert.deepEqual([found?.filters, found?.point], [{ connection_ids: ids }, ['x']])
     assert.ok(text.length < ids.join(',').length)
   })
 

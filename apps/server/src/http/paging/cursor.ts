@@ -1,10 +1,10 @@
 /**
- * Cursors: opaque, signed, without an expiry. A cursor holds the filters of the walk, the place it has reached, and a
+ * Cursors: opaque, signed, without an expiry. A cursor holds the filters of the walk, the point it has reached, and a
  * digest of the subject (user and client) that it was given to. The list is not in it but under the signature. A cursor
  * is read before the caller is known, because one statement checks the token and reads the page: first the signature,
  * then the text, and when the caller is known, whether it is theirs.
  *
- * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, position] ). RFC
+ * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, point] ). RFC
  * 2104 §5 allows the cut; cursors go in URLs. Both cuts are multiples of three bytes, so that the parts of the text can
  * be read without decoding the whole, and the signature is over the text: another spelling of the same bytes is another
  * text. A long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON begins.
@@ -16,7 +16,7 @@ type FilterValue = string | number | boolean | readonly string[]
 export type Filters = Readonly<Record<string, FilterValue>>
 
 /** What the list needs to continue from here, such as the timestamp and id of the last row. */
-export type Position = readonly string[]
+export type Point = readonly string[]
 
 interface Walk {
   /** The endpoint's id. */
@@ -32,12 +32,12 @@ export interface Subject {
 
 export interface FoundCursor {
   filters: Filters
-  position: Position
+  point: Point
   isOf(subject: Subject): boolean
 }
 
 export interface Cursors {
-  write(walk: Walk, filters: Filters, position: Position): string
+  write(walk: Walk, filters: Filters, point: Point): string
   /** Undefined when it was altered, or is of another list. */
   find(list: string, text: string): FoundCursor | undefined
 }
@@ -66,8 +66,8 @@ export function createCursors(secrets: readonly Uint8Array[]): Cursors {
   if (signing === undefined) throw new RangeError('cursors need at least one key')
 
   return {
-    write({ list, subject }, filters, position) {
-      const payload = pack(Buffer.from(JSON.stringify([filters, position])))
+    write({ list, subject }, filters, point) {
+      const payload = pack(Buffer.from(JSON.stringify([filters, point])))
       const signed = `${subject.digest}${payload.toString('base64url')}`
       return `${sign(signing, list, signed)}${signed}`
     },
@@ -80,8 +80,8 @@ export function createCursors(secrets: readonly Uint8Array[]): Cursors {
       const digest = signed.slice(0, digestLength)
       // Signed by us, so this is what `write` was given.
       const json = unpack(Buffer.from(signed.slice(digestLength), 'base64url')).toString()
-      const [filters, position] = JSON.parse(json) as [Filters, Position]
-      return { filters, position, isOf: (subject) => isSame(digest, subject.digest) }
+      const [filters, point] = JSON.parse(json) as [Filters, Point]
+      return { filters, point, isOf: (subject) => isSame(digest, subject.digest) }
     },
   }
 }

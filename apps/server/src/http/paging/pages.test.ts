@@ -28,17 +28,17 @@ function refusalOf(query: string, options: Parameters<typeof read>[1] = {}): Ref
   throw new assert.AssertionError({ message: `${query} was not refused` })
 }
 
-const place = ['2026-03-02T10:11:12.345Z', 'txn_1']
+const point = ['2026-03-02T10:11:12.345Z', 'txn_1']
 const start = encodeURIComponent('2026-01-01T01:00:00+01:00')
 const first = read(`asset_symbols=ETH,BTC&start_time=${start}&limit=5`)
-const next = first.next(place)
+const next = first.next(point)
 const cursorIn = (whole: string): string => new URLSearchParams(queryOf(whole)).get('cursor') ?? ''
 const bare = cursorIn(next)
 
 describe('the first page', () => {
-  it('has the default limit, no position, and filters in one canonical form', () => {
+  it('has the default limit, no point, and filters in one canonical form', () => {
     assert.equal(read('').limit, 30)
-    assert.equal(first.position, undefined)
+    assert.equal(first.point, undefined)
     assert.deepEqual(first.filters, { asset_symbols: ['BTC', 'ETH'], start_time: '2026-01-01T00:00:00.000Z' })
   })
 
@@ -75,9 +75,9 @@ describe('the next page is fetched', () => {
     it(way, () => {
       const page = read(query)
       assert.deepEqual(page.filters, first.filters)
-      assert.deepEqual(page.position, place)
+      assert.deepEqual(page.point, point)
       assert.equal(page.limit, 5)
-      assert.equal(page.next(place), next)
+      assert.equal(page.next(point), next)
     })
   }
 
@@ -89,12 +89,12 @@ describe('the next page is fetched', () => {
   })
 
   it('with the same filter written differently', () => {
-    assert.deepEqual(read(`cursor=${bare}&start_time=2026-01-01T00:00:00Z&asset_symbols=ETH,BTC,ETH`).position, place)
+    assert.deepEqual(read(`cursor=${bare}&start_time=2026-01-01T00:00:00Z&asset_symbols=ETH,BTC,ETH`).point, point)
   })
 })
 
-it('the bare cursor of a place is the one inside its next value', () => {
-  assert.equal(first.cursor(place), bare)
+it('the bare cursor of a point is the one inside its next value', () => {
+  assert.equal(first.cursor(point), bare)
 })
 
 describe('400', () => {
@@ -180,5 +180,5 @@ it('a filter of a hundred ids has a next that fits into 8 KiB, even whole and en
 it('the catalogue’s cursors work for every caller', () => {
   const list: PagedEndpoint = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
   const catalogNext = read('kind=exchange', { list, subject: '' }).next(['kraken'])
-  assert.deepEqual(read(queryOf(catalogNext), { list, subject: 'bob' }).position, ['kraken'])
+  assert.deepEqual(read(queryOf(catalogNext), { list, subject: 'bob' }).point, ['kraken'])
 })

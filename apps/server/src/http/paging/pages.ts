@@ -1,5 +1,5 @@
 /**
- * The rules of pages, in one place (contract §8). A walk is named by a cursor that holds its filters, so:
+ * The rules of pages, in one place. A walk is named by a cursor that holds its filters, so:
  *
  * - the next page is fetched by following `next` as it is, by `cursor=` with the cursor inside it, or by `cursor=` or
  *   `next_uri=` with the whole `next` value;
@@ -14,7 +14,7 @@
 import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import { z } from 'zod'
-import { noSubject, type Cursors, type Filters, type Position, type Subject } from './cursor.ts'
+import { noSubject, type Cursors, type Filters, type Point, type Subject } from './cursor.ts'
 import { parseOrRefuse, refuse, wrongParameter } from '../request/invalid.ts'
 import { parseQuery, queryOf, type Query } from '../request/query.ts'
 
@@ -24,15 +24,15 @@ export interface PageRequest {
   /** Null for all rows. */
   limit: number | null
   /** Undefined on the first page. */
-  position: Position | undefined
+  point: Point | undefined
   /** The `next` value for a page that ends here; empty when it was the last. */
-  next(end: Position | undefined): string
-  /** The bare cursor of this place. */
-  cursor(at: Position): string
+  next(end: Point | undefined): string
+  /** The bare cursor of this point. */
+  cursor(at: Point): string
 }
 
 /** A page whose caller is not known yet. */
-export interface OpenPage extends Pick<PageRequest, 'filters' | 'limit' | 'position'> {
+export interface OpenPage extends Pick<PageRequest, 'filters' | 'limit' | 'point'> {
   /** Refuses a cursor that was given to another user or application. */
   claim(subject: Subject): PageRequest
 }
@@ -55,7 +55,7 @@ const filtersLengthMax = 4_000
 /** The cursor, which holds them, must still fit into a body beside them. */
 const filtersInBodyLengthMax = 16_000
 
-const placeSchemas = {
+const pointSchemas = {
   link: z.strictObject(pageParameters.link),
   page: z.strictObject(pageParameters.page),
 }
@@ -88,25 +88,25 @@ export function continueWalk(
 function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: Cursors): OpenPage {
   // A list inside something (a user's assets) is another list for each such thing.
   const name = path === list.endpoint.path ? list.endpoint.id : `${list.endpoint.id} ${path}`
-  const place = findPlace(list, asked, path)
-  const found = place && cursors.find(name, place.cursor)
-  const parameter = place?.parameter ?? 'cursor'
-  if (place !== undefined && found === undefined) throw refuseCursor(parameter)
+  const sent = findSentCursor(list, asked, path)
+  const found = sent && cursors.find(name, sent.cursor)
+  const parameter = sent?.parameter ?? 'cursor'
+  if (sent !== undefined && found === undefined) throw refuseCursor(parameter)
   if (found !== undefined) {
-    for (const given of [asked.filters, place?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
+    for (const given of [asked.filters, sent?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
   }
   const filters = found?.filters ?? asked.filters
   checkLength(filters, list.filtersInBody === true ? filtersInBodyLengthMax : filtersLengthMax)
   const shown = list.filtersInBody === true ? {} : filters
-  const limit = asked.limit ?? place?.inside?.limit ?? list.paging.limitDefault
-  const page = { filters, limit, position: found?.position }
+  const limit = asked.limit ?? sent?.inside?.limit ?? list.paging.limitDefault
+  const page = { filters, limit, point: found?.point }
 
   return {
     ...page,
     claim(caller) {
       const subject = list.paging.bound === 'caller' ? caller : noSubject
       if (found?.isOf(subject) === false) throw refuseCursor(parameter)
-      const cursor = (at: Position): string => cursors.write({ list: name, subject }, filters, at)
+      const cursor = (at: Point): string => cursors.write({ list: name, subject }, filters, at)
       return {
         ...page,
         cursor,
@@ -163,22 +163,22 @@ export interface PageQuery {
 
 function split(list: PagedEndpoint, query: Query): PageQuery {
   const shown = (name: string): string | undefined => query.get(name)
-  const place: Record<string, string> = {}
+  const point: Record<string, string> = {}
   const filters: Record<string, string> = {}
-  const placeSchema = placeSchemas[list.paging.style]
-  for (const [name, value] of query) (name in placeSchema.shape ? place : filters)[name] = value
-  const { limit, cursor, next_uri }: Partial<Omit<PageQuery, 'filters'>> = parseOrRefuse(placeSchema, place, shown)
+  const pointSchema = pointSchemas[list.paging.style]
+  for (const [name, value] of query) (name in pointSchema.shape ? point : filters)[name] = value
+  const { limit, cursor, next_uri }: Partial<Omit<PageQuery, 'filters'>> = parseOrRefuse(pointSchema, point, shown)
   return { filters: parseOrRefuse(list.filters, filters, shown) as Filters, limit, cursor, next_uri }
 }
 
-interface Place {
+interface SentCursor {
   parameter: string
   cursor: string
   /** The parameters beside the cursor in a whole `next` value. */
   inside: PageQuery | undefined
 }
 
-function findPlace(list: PagedEndpoint, asked: PageQuery, path: string): Place | undefined {
+function findSentCursor(list: PagedEndpoint, asked: PageQuery, path: string): SentCursor | undefined {
   if (asked.cursor !== undefined && asked.next_uri !== undefined) {
     throw refuse([wrongParameter('next_uri', 'is another name for cursor; send one of them')])
   }

@@ -6,7 +6,7 @@
  * words), and everything else, which is a bug or a database that is away and shows nothing of itself.
  */
 import { statusOf, titleOf, type Endpoint, type ErrorResponse } from '@assay/contract'
-import { Refusal, type ErrorItem, type RefusalCode } from '@assay/core'
+import { notFound, Refusal, type ErrorItem, type RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseAway } from '../../db/index.ts'
 
@@ -112,12 +112,12 @@ const frameworkRefusals = new Map<unknown, () => Refusal>([
     () => new Refusal('invalid_request', 'the body is shorter or longer than Content-Length says'),
   ],
   ['FST_ERR_BAD_URL', () => new Refusal('invalid_request', 'the path is not percent-encoded UTF-8')],
-  ['FST_ERR_MAX_PARAM_LENGTH', () => new Refusal('not_found', 'not found')],
+  ['FST_ERR_MAX_PARAM_LENGTH', () => notFound('path_part')],
 ])
 
 /** One text for every path that is not served, so that a closed `/metrics` looks like one that does not exist. */
 export function unknownPath(): Refusal {
-  return new Refusal('not_found', 'no endpoint has this path; /docs of the API lists them all')
+  return notFound('path')
 }
 
 export function toRefusal(error: unknown): Refusal {

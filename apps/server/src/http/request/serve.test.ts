@@ -53,7 +53,7 @@ async function start(t: TestContext) {
       return caller
     },
     registerMore(serve, app) {
-      serve.reading(app, listRows, {
+      serve.authorizedRead(app, listRows, {
         async read(_, { page }) {
           if (page.limit === 66) throw new Refusal('invalid_request', 'checked by the handler')
           const caller = find('read', token)

@@ -6,9 +6,9 @@
  *
  * A caller without a valid token learns nothing and costs no parsing. Errors go to `problem.ts`.
  *
- * `serve` checks the token with a statement of its own, then calls the handler. `serve.reading` leaves the check to the
- * statement that reads, so that the whole request takes one round trip. A caller sees the same order: if something is
- * refused before that statement (a parameter, a limit), the token is checked alone first.
+ * `serve` checks the token with a statement of its own, then calls the handler. `serve.authorizedRead` leaves the check
+ * to the statement that reads, so that the whole request takes one round trip. A caller sees the same order: if
+ * something is refused before that statement (a parameter, a limit), the token is checked alone first.
  */
 import { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'
@@ -19,12 +19,13 @@ import { readBearer, refuseAccessToken, type AccessToken, type Caller } from '..
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendTaggedBody, toTaggedBody, weaken } from './conditional.ts'
-import { noSubject, toSubject, type Cursors, type Position, type Subject } from '../paging/cursor.ts'
+import { noSubject, toSubject, type Cursors, type Point, type Subject } from '../paging/cursor.ts'
 import type { RawJson } from '../shapes/exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
 import { listParameters, openPage, type PagedEndpoint, type OpenPage } from '../paging/pages.ts'
 import { parseQuery, queryOf } from './query.ts'
-import type { Turns } from './turns.ts'
+import { createLines, findCaller, toLine, type LineDependencies, type Lines } from './lines.ts'
+import type { InTurn } from './turns.ts'
 
 export type { Caller } from '../../oauth/index.ts'
 
@@ -34,14 +35,10 @@ declare module 'fastify' {
   }
 }
 
-export interface ServeDependencies {
-  /** Throws Refusal invalid_token. No cache in front of it: a revocation holds at the very next request. */
-  authenticate: (authorization: string | undefined) => Promise<Caller>
+export interface ServeDependencies extends LineDependencies {
   cursors: Cursors
   /** The place of rate limits. */
   admission?: Admission
-  /** How many requests of one caller are worked on at once. */
-  turns?: Turns
   /** The caller was given what the endpoint reads. */
   onServed?: (caller: Caller, endpoint: Endpoint) => void
 }
@@ -70,21 +67,24 @@ interface Call<E extends Endpoint> {
   caller: E['scope'] extends null ? undefined : Caller
   page: E extends { paging: { limitDefault: infer Default } } ? PageCall<Default> : undefined
   log: FastifyBaseLogger
+  /**
+   * For what is read after the handler has ended, which has its turn: the later parts of a stream. And for what a
+   * handler that waits reads and writes before it waits.
+   */
+  inTurn: InTurn
 }
 
 interface PageCall<LimitDefault> {
   /** Null, where a list allows it: all rows. */
   limit: LimitDefault extends null ? number | null : number
-  position: Position | undefined
-  next: (end: Position | undefined) => string
-  cursor: (at: Position) => string
+  point: Point | undefined
+  next: (end: Point | undefined) => string
+  cursor: (at: Point) => string
 }
 
 /** What is known of a call before its token was checked. */
 interface UncheckedCall<E extends Endpoint> extends Pick<Call<E>, 'params' | 'query'> {
-  page: E extends { paging: { limitDefault: infer Default } }
-    ? Pick<PageCall<Default>, 'limit' | 'position'>
-    : undefined
+  page: E extends { paging: { limitDefault: infer Default } } ? Pick<PageCall<Default>, 'limit' | 'point'> : undefined
 }
 
 /** The token that an endpoint is called with, before it was checked: a tenant's own, or a user's. */
@@ -93,17 +93,17 @@ type TokenFor<E extends Endpoint> = Extract<
   { kind: E['scope'] extends `enterprise:${string}` ? 'client' : 'user' }
 >
 
-interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
+interface AuthorizedReadSteps<E extends Endpoint, Found extends { caller: Caller }> {
   /** Undefined when the token is not valid. */
-  read: (token: TokenFor<E>, call: UncheckedCall<E>) => Promise<Reading | undefined>
+  read: (token: TokenFor<E>, call: UncheckedCall<E>) => Promise<Found | undefined>
   /** The token is valid and has the scope, and the cursor is the caller's. */
-  answer: (reading: Reading, call: Call<E>) => Answer<E>
+  answer: (found: Found, call: Call<E>) => Answer<E> | Promise<Answer<E>>
 }
 
 interface ServeOptions {
   /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
   examine?: (body: unknown) => void
-  /** The handler waits for a worker, and holds no connection to the database meanwhile. It takes no turn. */
+  /** The handler waits for a worker, and holds no connection to the database meanwhile. It takes its turns itself. */
   waits?: boolean
 }
 
@@ -115,16 +115,15 @@ export interface Serve {
     options?: ServeOptions,
   ): void
   /** For GETs whose statement checks the token. */
-  reading<E extends Endpoint, Reading extends { caller: Caller }>(
+  authorizedRead<E extends Endpoint, Found extends { caller: Caller }>(
     app: FastifyInstance,
     endpoint: E,
-    steps: ReadingSteps<E, Reading>,
+    steps: AuthorizedReadSteps<E, Found>,
   ): void
 }
 
 export function createServe(deps: ServeDependencies): Serve {
-  const identify = createIdentify(deps)
-  const inTurn = <T>(caller: string, work: () => Promise<T>): Promise<T> => deps.turns?.take(caller, work) ?? work()
+  const { lines, identify } = createEntry(deps)
 
   const serve = <E extends Endpoint>(
     app: FastifyInstance,
@@ -146,18 +145,19 @@ export function createServe(deps: ServeDependencies): Serve {
         const body = readBody(endpoint, request.body, examine)
         const claimed = page?.claim(subjectOf(caller))
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
-        const handle = () => handler({ params, query, page: claimed, body, caller, log } as never)
-        const answer = await (waits || caller === undefined ? handle() : inTurn(toTurn(caller), handle))
+        const inTurn: InTurn = (work) => (caller ? lines.inTurn(toLine(caller), work) : work())
+        const handle = () => handler({ params, query, page: claimed, body, caller, log, inTurn } as never)
+        const answer = await (waits ? handle() : inTurn(handle))
         if (caller !== undefined) deps.onServed?.(caller, endpoint)
         return send(reply, endpoint, answer)
       },
     })
   }
 
-  const reading = <E extends Endpoint, Reading extends { caller: Caller }>(
+  const authorizedRead = <E extends Endpoint, Found extends { caller: Caller }>(
     app: FastifyInstance,
     endpoint: E,
-    steps: ReadingSteps<E, Reading>,
+    steps: AuthorizedReadSteps<E, Found>,
   ): void => {
     const open = callOpener(endpoint, deps.cursors)
     const kind = endpoint.scope?.startsWith('enterprise:') === true ? 'client' : 'user'
@@ -169,7 +169,7 @@ export function createServe(deps: ServeDependencies): Serve {
           await identify(endpoint, request, reply)
           throw refuseOther(kind)
         }
-        // The limit is used up: the check of the token says 401 or counts on, which says 429.
+        // The limit is used up: `identify` then answers 401, or 429 because this request counts too.
         if ((await deps.admission?.hasRoom(bearer.tokenHash)) === false) await identify(endpoint, request, reply)
         const { call, found } = await readOrRefuse(request, reply, bearer)
         if (found === undefined) {
@@ -178,10 +178,9 @@ export function createServe(deps: ServeDependencies): Serve {
         }
         await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
-        const { caller } = found
-        const claimed = call.page?.claim(subjectOf(caller))
-        const answer = steps.answer(found, { ...call, page: claimed, caller, log: request.log } as never)
-        deps.onServed?.(caller, endpoint)
+        const page = call.page?.claim(subjectOf(found.caller))
+        const answer = await steps.answer(found, { ...call, page, caller: found.caller, log: request.log } as never)
+        deps.onServed?.(found.caller, endpoint)
         return send(reply, endpoint, answer)
       },
     })
@@ -189,7 +188,8 @@ export function createServe(deps: ServeDependencies): Serve {
     async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: AccessToken) {
       try {
         const call = open(request)
-        return { call, found: await inTurn(toTurnOfToken(bearer), () => steps.read(bearer as never, call as never)) }
+        const read = () => steps.read(bearer as never, call as never)
+        return { call, found: await lines.readInTurn(bearer, request, read) }
       } catch (error) {
         if (error instanceof Refusal) await identify(endpoint, request, reply)
         throw error
@@ -197,7 +197,7 @@ export function createServe(deps: ServeDependencies): Serve {
     }
   }
 
-  return Object.assign(serve, { reading })
+  return Object.assign(serve, { authorizedRead })
 }
 
 /** A valid token of the other kind. */
@@ -208,13 +208,19 @@ function refuseOther(kind: AccessToken['kind']): Refusal {
 
 type Identify = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply) => Promise<Caller | undefined>
 
+function createEntry(deps: ServeDependencies): { lines: Lines; identify: Identify } {
+  const lines = createLines(deps)
+  return { lines, identify: createIdentify(deps, lines) }
+}
+
 /** Token, admission and scope, in this order. On a public path there may be no caller. */
-function createIdentify({ authenticate, admission }: ServeDependencies): Identify {
+function createIdentify({ authenticate, admission }: ServeDependencies, { checkInTurn }: Lines): Identify {
   return async (endpoint, request, reply) => {
     const { authorization } = request.headers
     const find = (): Promise<Caller | undefined> =>
       endpoint.scope === null ? findCaller(authenticate, authorization) : authenticate(authorization)
-    const caller = admission === undefined ? await find() : await admission.admit(request, reply, find)
+    const findInTurn = (): Promise<Caller | undefined> => checkInTurn(readBearer(authorization), request, find)
+    const caller = admission === undefined ? await findInTurn() : await admission.admit(request, reply, findInTurn)
     if (caller !== undefined) checkScopes(caller, endpoint)
     return caller
   }
@@ -224,28 +230,14 @@ function routeOf(endpoint: Endpoint): { method: Endpoint['method']; url: string;
   return { method: endpoint.method, url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), config: { endpoint } }
 }
 
-/** On a public path a token only identifies the caller; a wrong one counts as none. */
-async function findCaller(
-  authenticate: ServeDependencies['authenticate'],
-  authorization: string | undefined,
-): Promise<Caller | undefined> {
-  if (authorization === undefined) return undefined
-  try {
-    return await authenticate(authorization)
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'invalid_token') return undefined
-    throw error
-  }
-}
-
 function checkScopes({ scopes }: Caller, { scope, moreScopes = [] }: Endpoint): void {
   if (scope === null) return
   const missing = [scope, ...moreScopes].filter((one) => !scopes.has(one))
   if (missing.length === 0) return
-  const lacks = `${missing.length === 1 ? 'scope' : 'scopes'} ${missing.join(' ')}`
+  const [lacks, them] = missing.length === 1 ? ['scope', 'it'] : ['scopes', 'them']
   throw new Refusal(
     'insufficient_scope',
-    `the access token lacks the ${lacks}: ask for it with the token; the operator allows it with --scope`,
+    `the access token lacks the ${lacks} ${missing.join(' ')}: ask for ${them} with the token; the operator allows ${them} with --scope`,
   )
 }
 
@@ -291,16 +283,6 @@ function pathWriter({ path }: Endpoint): (params: unknown) => string {
 /** A cursor survives a token refresh, so it is bound to user and client and not to the token. */
 export function subjectOf(caller: Caller | undefined): Subject {
   return caller === undefined ? noSubject : toSubject(JSON.stringify([caller.tenantId, caller.userId, caller.clientId]))
-}
-
-/** All requests for a user's data are one caller's, whichever application sends them. */
-function toTurn({ userKey, clientId }: Caller): string {
-  return userKey ?? clientId
-}
-
-/** Before the token was checked. A token that is made up names a user, but none whose key its sender does not know. */
-function toTurnOfToken(token: AccessToken): string {
-  return token.kind === 'user' ? token.userKey : token.tokenHash.toString('latin1')
 }
 
 const noParams = {}

@@ -10,6 +10,9 @@ export interface Turns {
   take<T>(caller: string, work: () => Promise<T>): Promise<T>
 }
 
+/** Runs `work` when it is the turn of one caller. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
 interface TurnsOptions {
   atOnceMax: number
   waitingMax: number

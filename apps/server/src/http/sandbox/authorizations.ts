@@ -53,7 +53,7 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
       throw unknownName('invalid_parameter', 'scenario', scenario)
     return { providerId, scenario, repairOf }
   })
-  const begun = await deps.connect.begin(toEntries(parameters)).catch(refuseInstead)
+  const begun = await deps.connect.beginConnectSession(toEntries(parameters)).catch(refuseInstead)
   const session = await deps.connect.giveConsent(await deps.connect.signInForSandbox(begun.session, toUserName(user)))
   const added: AddResult[] = []
   for (const { providerId, scenario, repairOf } of sources) {

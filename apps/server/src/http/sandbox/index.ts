@@ -1,8 +1,8 @@
 /**
- * The sandbox's own endpoints (contract §11). They exist in sandbox mode only: elsewhere the group is not registered
- * and the paths are 404 like any other.
+ * The sandbox's own endpoints (docs/guides/sandbox.md). They exist in sandbox mode only: elsewhere the group is not
+ * registered and the paths are 404 like any other.
  */
-import { hasIdShape, Refusal } from '@assay/core'
+import { hasIdShape, notFound, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Database } from '../../db/index.ts'
@@ -78,7 +78,7 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: SandboxRoutesD
 
 /** Malformed text would be an error in PostgreSQL (NUL) and cannot be an id. */
 function readConnectionId({ connection_id: id }: { connection_id: string }): string {
-  if (!hasIdShape('con', id)) throw new Refusal('not_found', 'No connection has that id.')
+  if (!hasIdShape('con', id)) throw notFound('connection_of_sandbox')
   return id
 }
 

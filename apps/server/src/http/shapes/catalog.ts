@@ -1,13 +1,13 @@
 /** Pages of the provider catalogue, which is a list in memory. Every caller sees the same list. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
-import type { Position } from '../paging/cursor.ts'
+import type { Point } from '../paging/cursor.ts'
 import { cutRows } from '../paging/pages.ts'
 import { toProviderIconUrl } from '../system/icons.ts'
 
 interface CatalogPage {
   limit: number
-  position: Position | undefined
-  next(end: Position | undefined): string
+  point: Point | undefined
+  next(end: Point | undefined): string
 }
 
 export function readCatalog(
@@ -16,7 +16,7 @@ export function readCatalog(
   wanted: { search?: string | undefined; kind?: string | undefined },
 ) {
   const search = wanted.search?.toLowerCase() ?? ''
-  const after = page.position?.[0]
+  const after = page.point?.[0]
   const rows = catalog
     .filter(({ kind }) => wanted.kind === undefined || kind === wanted.kind)
     .filter(({ name, provider_id: id, aliases }) =>

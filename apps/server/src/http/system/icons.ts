@@ -6,7 +6,7 @@
  * letters, drawn here. Both fill a square, so that a page can round the corners of all of them alike.
  */
 import { findProvider } from '@assay/connectors/catalog'
-import { getAsset, Refusal } from '@assay/core'
+import { getAsset, notFound } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { toTaggedBody, type TaggedBody } from '../request/conditional.ts'
@@ -32,7 +32,7 @@ export function registerIcons(app: FastifyInstance): void {
   app.get<{ Params: { file: string } }>('/icons/providers/:file', async ({ params }, reply) => {
     const providerId = toId(params.file)
     const provider = findProvider(providerId)
-    if (provider === undefined) throw new Refusal('not_found', 'No such provider.')
+    if (provider === undefined) throw notFound('provider')
     const { short_name: letters, color } = provider.brand
     return sendIcon(reply, toTaggedBody(providerDrawings.get(providerId) ?? drawMonogram(letters, color)))
   })
@@ -46,7 +46,7 @@ export function registerIcons(app: FastifyInstance): void {
 }
 
 function toId(file: string): string {
-  if (!file.endsWith('.svg')) throw new Refusal('not_found', 'Icons are SVG: their names end with .svg.')
+  if (!file.endsWith('.svg')) throw notFound('icon')
   return file.slice(0, -'.svg'.length)
 }
 
@@ -54,7 +54,7 @@ function findSymbol(assetId: string): string {
   try {
     return getAsset(assetId).symbol
   } catch (error) {
-    if (error instanceof RangeError) throw new Refusal('not_found', 'No such asset.')
+    if (error instanceof RangeError) throw notFound('asset')
     throw error
   }
 }

@@ -1,4 +1,4 @@
-/** Contract §2, "CORS". */
+/** CORS: who may read which answers from a browser. */
 import assert from 'node:assert/strict'
 import { describe, it, before, after } from 'node:test'
 import { startTestServer, type TestServer } from '../test-server.ts'

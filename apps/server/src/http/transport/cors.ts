@@ -1,6 +1,6 @@
 /**
- * Contract §2, "CORS": who may read which answers from a browser. The short-term flow runs in browsers, so most may.
- * The headers of answers are constants, set here; preflights are answered by @fastify/cors.
+ * CORS: who may read which answers from a browser. The short-term flow runs in browsers, so most may. The headers of
+ * answers are constants, set here; preflights are answered by @fastify/cors.
  */
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

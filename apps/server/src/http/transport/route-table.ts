@@ -4,7 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 
-/** Contract §2: anyone (no credentials), the configured widget origins, or no page of another origin at all. */
+/**
+ * Who may read the answers from a browser: anyone (no credentials), the configured widget origins, or no page of
+ * another origin at all.
+ */
 export type CorsPolicy = 'any' | 'widget' | 'none'
 
 /** Routes that share a policy; a group is encapsulated and may bring its own body parsers and error handler. */

@@ -1,11 +1,11 @@
 /** Platform v1: the same rules as v2, bare answers, `crypto_source_id` for the provider. No rule lives here. */
 import type { FastifyInstance } from 'fastify'
+import { listAssetsV1, listTransactionsV1, refreshAssetsV1, refreshTransactionsV1 } from '@assay/contract'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerProvider } from './provider.ts'
-import { listAssetsV1, listTransactionsV1, refreshAssetsV1, refreshTransactionsV1 } from '@assay/contract'
 import { linkHeaders } from '../paging/pages.ts'
 import { checkProviders } from '../shapes/providers.ts'
-import { toPositionPlace } from '../v2/assets.ts'
+import { toPositionPoint } from '../v2/assets.ts'
 import { ownerOf } from '../shapes/owner.ts'
 import { toRefreshV1 } from '../shapes/refreshes.ts'
 
@@ -18,12 +18,12 @@ export function registerV1(app: FastifyInstance, deps: FrontDoors): void {
 
 /** GET /platform/v1/assets: a bare array with six fields per row, as in the reference. */
 function registerAssets(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
-  serve.reading(app, listAssetsV1, {
-    read(access, { query, page: { limit, position } }) {
+  serve.authorizedRead(app, listAssetsV1, {
+    read(token, { query, page: { limit, point } }) {
       checkProviders('crypto_sources', query.crypto_sources)
-      return portfolio.readSourcePositions(access, {
+      return portfolio.readSourcePositions(token, {
         limit: limit ?? undefined,
-        after: toPositionPlace(position),
+        after: toPositionPoint(point),
         sourceIds: query.crypto_sources,
         assetSymbols: query.asset_symbols,
         startTime: query.start_time,
@@ -36,11 +36,11 @@ function registerAssets(app: FastifyInstance, { serve, portfolio }: FrontDoors):
 
 /** GET /platform/v1/transactions: the same records as v2, as a bare array. */
 function registerTransactions(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
-  serve.reading(app, listTransactionsV1, {
-    read(access, { query, page: { limit, position } }) {
+  serve.authorizedRead(app, listTransactionsV1, {
+    read(token, { query, page: { limit, point } }) {
       checkProviders('crypto_sources', query.crypto_sources)
-      const [occurredAt, id] = position ?? []
-      return portfolio.readTransactions(access, {
+      const [occurredAt, id] = point ?? []
+      return portfolio.readTransactions(token, {
         shape: 'v1',
         limit,
         after: occurredAt === undefined || id === undefined ? undefined : { occurredAt, id },
@@ -68,4 +68,16 @@ function registerRefresh(app: FastifyInstance, { serve, sync }: FrontDoors): voi
   serve(app, refreshTransactionsV1, async ({ body, caller }) => ({
     json: toRefreshV1(await sync.requestRefresh(ownerOf(caller), 'transactions', body?.connection_ids)),
   }))
+}
+
+// When an operator has set an end to v1, every v1 answer says so: Deprecation (RFC 9745) and Sunset (RFC 8594).
+
+/**
+ * The day on which v2, which takes the place of v1, was published. Since then v1 is deprecated wherever it has an end.
+ */
+const supersededAtMs = Date.UTC(2026, 10, 15)
+
+export function sunsetHeaders(sunsetMs: number | undefined): Readonly<Record<string, string>> | undefined {
+  if (sunsetMs === undefined) return undefined
+  return { Deprecation: `@${supersededAtMs / 1_000}`, Sunset: new Date(sunsetMs).toUTCString() }
 }

@@ -15,11 +15,12 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
   serve(
     app,
     addProviderV1,
-    async ({ body, caller }) => {
+    async ({ body, caller, inTurn }) => {
       const result = await connect.addForApplication(applicationOf(caller), {
         providerId: body.crypto_source_id,
         displayLabel: body.display_label ?? null,
         credentials: toCredentials('crypto_source_id', body.crypto_source_id, body.connection),
+        inTurn,
       })
       return { json: toAddedV1(result) }
     },
@@ -29,15 +30,15 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
   serve(
     app,
     completeProviderV1,
-    async ({ params, query, caller }) => {
-      const of = { ...applicationOf(caller), providerId: params.crypto_source_id, sessionId: null }
+    async ({ params, query, caller, inTurn }) => {
+      const of = { ...applicationOf(caller), providerId: params.crypto_source_id, connectSessionId: null, inTurn }
       return { json: toAddedV1(await connect.completeSignIn(query, of)) }
     },
     { waits: true },
   )
 
   serve(app, listProvidersV1, async ({ page, caller }) => {
-    const [addedAt, id] = page.position ?? []
+    const [addedAt, id] = page.point ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
     const limit = page.limit ?? connectionsMax
     const { shown, last } = await readRows(limit, (rows) => connections.list(ownerOf(caller), { limit: rows, after }))

@@ -3,29 +3,29 @@ import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Decimal, ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { Owner } from '../../owner.ts'
-import type { PositionPlace } from '../../portfolio/index.ts'
+import type { PositionPoint } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { toAssetIconUrl } from '../system/icons.ts'
-import type { Position } from '../paging/cursor.ts'
+import type { Point } from '../paging/cursor.ts'
 import { toExactNumber } from '../shapes/exact-number.ts'
 import { ownerOf } from '../shapes/owner.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toMoment } from './moments.ts'
 
 export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, now }: FrontDoors): void {
-  serve.reading(app, listAssets, {
-    async read(access, { query, page: { limit, position } }) {
+  serve.authorizedRead(app, listAssets, {
+    async read(token, { query, page: { limit, point } }) {
       checkProviders('provider_ids', query.provider_ids)
       const asOf = toMoment('as_of', query.as_of, { latestMs: now() })
       const request = {
         limit,
-        after: toPositionPlace(position),
+        after: toPositionPoint(point),
         providerIds: query.provider_ids,
         connectionIds: query.connection_ids,
         assetSymbols: query.asset_symbols,
       }
-      if (asOf === undefined) return portfolio.readPositions(access, request)
-      const found = await portfolio.readPositionsAt(access, { ...request, asOf })
+      if (asOf === undefined) return portfolio.readPositions(token, request)
+      const found = await portfolio.readPositionsAt(token, { ...request, asOf })
       return found && { ...found, issues: [...found.issues, ...(await listHoles(ownerOf(found.caller), asOf))] }
     },
     answer({ issues, result: { items, end } }, { page }) {
@@ -46,8 +46,8 @@ export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, n
   }
 }
 
-export function toPositionPlace(position: Position | undefined): PositionPlace | undefined {
-  const [group, symbol, assetId] = position ?? []
+export function toPositionPoint(point: Point | undefined): PositionPoint | undefined {
+  const [group, symbol, assetId] = point ?? []
   return group === undefined || symbol === undefined || assetId === undefined ? undefined : [group, symbol, assetId]
 }
 

@@ -1,5 +1,5 @@
 /**
- * GET /accounts/v2/transactions/changes. A cursor holds a position of the user's feed and two facts about its reader:
+ * GET /accounts/v2/transactions/changes. A cursor holds a point of the user's feed and two facts about its reader:
  *
  * - `completeAt`: when the reader was last known to have everything up to here: at the start of its first walk, and at
  *   every last page. Removals since then are reported as long as they are kept; after that the cursor has expired.
@@ -8,12 +8,12 @@
 import { listTransactionChanges } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { FeedPlace } from '../../portfolio/index.ts'
-import type { Position } from '../paging/cursor.ts'
+import type { FeedPoint } from '../../portfolio/index.ts'
+import type { Point } from '../paging/cursor.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 interface Reader {
-  after: FeedPlace
+  after: FeedPoint
   /** Epoch ms, as text; undefined on the first page. */
   completeAt: string | undefined
   removedAfterSeq: string | undefined
@@ -23,19 +23,19 @@ interface Reader {
 const marginMs = 3_600_000
 
 export function registerChanges(app: FastifyInstance, { serve, portfolio, now, removalsKeptMs }: FrontDoors): void {
-  serve.reading(app, listTransactionChanges, {
-    async read(access, { page: { limit, position } }) {
+  serve.authorizedRead(app, listTransactionChanges, {
+    async read(token, { page: { limit, point } }) {
       // Read before the statement runs: what commits during the statement may be missing from its snapshot.
       const askedAt = now()
-      const { after, removedAfterSeq } = toReader(position)
-      const reading = await portfolio.readChanges(access, { after, removedAfterSeq, limit })
-      return reading && { ...reading, askedAt }
+      const { after, removedAfterSeq } = toReader(point)
+      const authorized = await portfolio.readChanges(token, { after, removedAfterSeq, limit })
+      return authorized && { ...authorized, askedAt }
     },
     answer({ issues, result, askedAt }, { page }) {
-      const reader = toReader(page.position)
+      const reader = toReader(page.point)
       checkAge(reader, askedAt - removalsKeptMs + marginMs)
       const at = String(askedAt)
-      const place = toPosition(
+      const point = toPoint(
         result.isLast
           ? { after: result.end, completeAt: at, removedAfterSeq: result.newestSeq }
           : {
@@ -44,8 +44,8 @@ export function registerChanges(app: FastifyInstance, { serve, portfolio, now, r
               removedAfterSeq: reader.removedAfterSeq ?? result.newestSeq,
             },
       )
-      const next = JSON.stringify(page.next(result.isLast ? undefined : place))
-      const cursor = page.cursor(place)
+      const next = JSON.stringify(page.next(result.isLast ? undefined : point))
+      const cursor = page.cursor(point)
       return {
         text: `{"page":{"next":${next}},"cursor":"${cursor}","data":[${result.items}],"errors":${JSON.stringify(issues)}}`,
       }
@@ -53,16 +53,16 @@ export function registerChanges(app: FastifyInstance, { serve, portfolio, now, r
   })
 }
 
-function toReader(position: Position | undefined): Reader {
-  const [seq = '0', sub = '0', completeAt, removedAfterSeq] = position ?? []
+function toReader(point: Point | undefined): Reader {
+  const [seq = '0', sub = '0', completeAt, removedAfterSeq] = point ?? []
   return { after: { seq, sub }, completeAt, removedAfterSeq }
 }
 
-function toPosition({ after, completeAt, removedAfterSeq }: Required<Reader>): Position {
+function toPoint({ after, completeAt, removedAfterSeq }: Required<Reader>): Point {
   return [after.seq, after.sub, completeAt ?? '', removedAfterSeq ?? '']
 }
 
-/** A position is as recent as its number: a client that has read a change of today has missed nothing before it. */
+/** A point is as recent as its number: a client that has read a change of today has missed nothing before it. */
 function checkAge({ after, completeAt }: Reader, keptSinceMs: number): void {
   if (completeAt === undefined) return
   const reachedMs = Number(BigInt(after.seq) >> 20n)

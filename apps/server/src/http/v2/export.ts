@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { exportTransactions, type ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { Places } from '../../limits/index.ts'
+import type { Slots } from '../../limits/index.ts'
 import type { TransactionItem } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { allowanceOf, ownerOf } from '../shapes/owner.ts'
@@ -28,8 +28,8 @@ const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
 }
 
-export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, places }: FrontDoors): void {
-  serve(app, exportTransactions, async ({ query, caller }) => {
+export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, slots }: FrontDoors): void {
+  serve(app, exportTransactions, async ({ query, caller, inTurn }) => {
     checkProviders('provider_ids', query.provider_ids)
     const { format, ...wanted } = query
     const owner = ownerOf(caller)
@@ -44,8 +44,8 @@ export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, 
     }
     // Runs before the head of the answer is sent, while a refusal is still possible.
     const first = await listPage(undefined)
-    const leave = await takePlace(places, owner.userKey)
-    const stream = Readable.from(writeLines(format, first, listNext))
+    const leave = await takeSlot(slots, owner.userKey)
+    const stream = Readable.from(writeLines(format, first, (after) => inTurn(() => listNext(after))))
     stream.once('close', leave)
     return {
       stream,
@@ -75,9 +75,9 @@ function toLine(format: Format, { item }: TransactionItem): string {
   return format === 'ndjson' ? `${item}\n` : toCsvRow(JSON.parse(item) as ResponseOf<typeof exportTransactions>)
 }
 
-async function takePlace(places: Places, userKey: string): Promise<() => void> {
+async function takeSlot(slots: Slots, userKey: string): Promise<() => void> {
   const key = `export ${userKey}`
-  if (await places.take(key, openPerUserMax)) return () => places.leave(key)
+  if (await slots.take(key, openPerUserMax)) return () => slots.leave(key)
   throw new Refusal('rate_limited', `At most ${openPerUserMax} exports of a user run at once.`, {
     retryAfterSeconds: 5,
   })

@@ -1,4 +1,4 @@
-/** Contract §8, "Pages", sentence by sentence, over HTTP, for every list of v1, v2 and enterprise. */
+/** The rules of pages (http/paging/pages.ts), over HTTP, for every list of v1, v2 and enterprise. */
 import type { ErrorResponse } from '@assay/contract'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

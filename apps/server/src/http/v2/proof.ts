@@ -1,6 +1,6 @@
 /** Whether a connection adds up (…/providers/{connection_id}/proof), and what a transaction was made of (…/explain). */
 import { explainTransaction, getProof } from '@assay/contract'
-import { hasIdShape, Refusal } from '@assay/core'
+import { hasIdShape, notFound } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { ProofRow } from '../../proof/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
@@ -11,12 +11,12 @@ export function registerProof(app: FastifyInstance, { serve, connections, proof 
   serve(app, getProof, async ({ params, page, caller }) => {
     const owner = ownerOf(caller)
     const { connection_id: connectionId } = params
-    const [symbol, id] = page.position ?? []
+    const [symbol, id] = page.point ?? []
     const after = symbol === undefined || id === undefined ? undefined : { symbol, id }
     const found = hasIdShape('con', connectionId)
       ? await proof.list(owner, connectionId, { limit: page.limit + 1, after })
       : undefined
-    if (found === undefined) throw new Refusal('not_found', 'No such connection.')
+    if (found === undefined) throw notFound('connection')
     const { summary, observedAt, rows } = found
     const { shown, last } = cutRows(rows, page.limit)
     return {
@@ -37,7 +37,7 @@ export function registerProof(app: FastifyInstance, { serve, connections, proof 
   serve(app, explainTransaction, async ({ params, caller }) => {
     const owner = ownerOf(caller)
     const found = idShape.test(params.id) ? await proof.explain(owner, params.id) : undefined
-    if (found === undefined) throw new Refusal('not_found', 'There is no such transaction.')
+    if (found === undefined) throw notFound('transaction')
     return { json: { data: found, errors: await connections.listIssues(owner) } }
   })
 }

@@ -18,11 +18,12 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
   serve(
     app,
     addProvider,
-    async ({ body, caller }) => {
+    async ({ body, caller, inTurn }) => {
       const result = await connect.addForApplication(applicationOf(caller), {
         providerId: body.provider_id,
         displayLabel: body.display_label ?? null,
         credentials: toCredentials('provider_id', body.provider_id, body.connection),
+        inTurn,
       })
       return { json: toAdded(result) }
     },
@@ -32,8 +33,8 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
   serve(
     app,
     completeProvider,
-    async ({ params, body, caller }) => {
-      const of = { ...applicationOf(caller), providerId: params.provider_id, sessionId: null }
+    async ({ params, body, caller, inTurn }) => {
+      const of = { ...applicationOf(caller), providerId: params.provider_id, connectSessionId: null, inTurn }
       return { json: toAdded(await connect.completeSignIn(body, of)) }
     },
     { waits: true },
@@ -41,7 +42,7 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
 
   serve(app, listProviders, async ({ page, caller }) => {
     const owner = ownerOf(caller)
-    const [addedAt, id] = page.position ?? []
+    const [addedAt, id] = page.point ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
     const [{ shown, last }, errors] = await Promise.all([
       readRows(page.limit, (limit) => connections.list(owner, { limit, after })),

@@ -1,6 +1,6 @@
 /** What was read of a connection (/accounts/v2/providers/{connection_id}/coverage), and reading again. */
 import { getCoverage, getRefresh, refreshAssets, refreshTransactions } from '@assay/contract'
-import { hasIdShape, Refusal } from '@assay/core'
+import { hasIdShape, notFound } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { StreamCoverage } from '../../sync/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
@@ -13,7 +13,7 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
     const { connection_id: connectionId } = params
     const known = hasIdShape('con', connectionId)
     const streams = known ? await sync.findCoverage(owner, connectionId, query.partition) : undefined
-    if (streams === undefined) throw new Refusal('not_found', 'No such connection.')
+    if (streams === undefined) throw notFound('connection')
     return { json: { data: { streams: streams.map(toWire) }, errors: await connections.listIssues(owner) } }
   })
 
@@ -31,7 +31,7 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
     const owner = ownerOf(caller)
     const known = hasIdShape('rfr', params.refresh_id)
     const refresh = known ? await sync.findRefresh(owner, params.refresh_id) : undefined
-    if (refresh === undefined) throw new Refusal('not_found', 'No such refresh.')
+    if (refresh === undefined) throw notFound('refresh')
     return { json: { data: toRefreshData(refresh), errors: await connections.listIssues(owner) } }
   })
 }

@@ -10,7 +10,7 @@
 import type { Sql } from '../../db/index.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../../tenants/index.ts'
 import { accessTokenSeconds, retrySeconds } from '../lifetimes.ts'
-import type { PresentedCode } from '../code-store.ts'
+import type { PresentedAuthorizationCode } from '../code-store.ts'
 
 export interface PresentedHandle {
   userKey: string
@@ -126,7 +126,7 @@ export async function revokeReplayed(tx: Sql, userKey: string, familyId: string)
 /** A spent code came back. Undefined when it is unknown, or its family had ended before. */
 export async function revokeFamilyOfCode(
   tx: Sql,
-  { userKey, codeHash }: PresentedCode,
+  { userKey, codeHash }: PresentedAuthorizationCode,
   clientId: string,
 ): Promise<ReplayedFamily | undefined> {
   return tx.maybeRow<ReplayedFamily>(

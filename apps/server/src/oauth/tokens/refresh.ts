@@ -24,9 +24,10 @@ import {
   type RefreshToken,
   type TokenPair,
 } from '../token-values.ts'
-import type { Family } from './family-store.ts'
+import type { Family, ReplayedFamily } from './family-store.ts'
 import * as store from './family-store.ts'
-import { endReplayed } from './replay.ts'
+import { recordAudit } from '../../audit.ts'
+import type { Database, Sql } from '../../db/index.ts'
 
 /** For a request without anything that could be a refresh token; no user has this key. */
 const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }
@@ -142,4 +143,26 @@ function invalidToken(): OAuthError {
     'invalid_grant',
     'the refresh token is unknown, used, expired or revoked: send the user to connect again',
   )
+}
+
+/**
+ * A spent code or refresh token came back (RFC 9700 §4.14.2): its family ends, and the audit log names whose it was.
+ */
+export async function endReplayed(
+  db: Database,
+  spent: 'code' | 'refresh_token',
+  revoke: (tx: Sql) => Promise<ReplayedFamily | undefined>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const family = await revoke(tx)
+    if (family === undefined) return
+    const { grantId, ...whose } = family
+    await recordAudit(tx, {
+      ...whose,
+      actor: 'service',
+      action: 'tokens.replayed',
+      subject: grantId,
+      fields: [spent],
+    })
+  })
 }

@@ -55,13 +55,13 @@ describe('the token endpoint', async () => {
     })
 
     it('settles the session it came from, in the same transaction', async () => {
-      const { code, owner } = await authorize({ sessionId: 'session-7' })
+      const { code, owner } = await authorize({ connectSessionId: 'session-7' })
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.deepEqual(redeemed.at(-1), {
         ...owner,
         clientId: 'cli_demo',
         grantId: answer.grant_id,
-        sessionId: 'session-7',
+        connectSessionId: 'session-7',
       })
     })
   })
@@ -78,7 +78,7 @@ describe('the token endpoint', async () => {
     })
 
     it('and redeeming the code are one step: when settling fails, the code is not spent and nothing is granted', async () => {
-      const { code, owner } = await authorize({ user: 'unlucky', sessionId: 'session-8' })
+      const { code, owner } = await authorize({ user: 'unlucky', connectSessionId: 'session-8' })
       const fields = { ...byCode, code, ...demo }
       const request = { parameters: new Map(Object.entries(fields)), authorization: undefined }
       await assert.rejects(failing.token(request), /the disk is full/)

@@ -1,7 +1,8 @@
 /**
  * The token endpoint (RFC 6749 §3.2): it finds the grant type and the client, and handles the two grants that begin
  * something. The authorization code grant (§4.1.3 with RFC 7636 §4.5) gives short-term access to a caller with the
- * verifier and long-term access to a caller with the client's secret. Refreshing is in refresh.ts.
+ * verifier. A caller with the client's secret also gets a refresh token if the code has the scope `offline_access`.
+ * Refreshing is in refresh.ts.
  */
 import { newId } from '@assay/core'
 import { findScopes, isEnterpriseScope, type Client, type Scope } from '../../tenants/index.ts'
@@ -26,14 +27,13 @@ import {
   verifiesChallenge,
 } from '../token-values.ts'
 import { revokeFamilyOfCode } from './family-store.ts'
-import { endReplayed } from './replay.ts'
-import { refresh } from './refresh.ts'
+import { refresh, endReplayed } from './refresh.ts'
 
 export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   switch (required(parameters, 'grant_type')) {
     case 'authorization_code':
-      return exchangeCode(deps, request)
+      return exchangeAuthorizationCode(deps, request)
     case 'refresh_token':
       return refresh(deps, request)
     case 'client_credentials':
@@ -47,14 +47,14 @@ export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<
 }
 
 /** Takes the place of a code that is missing or malformed; no user has this key. */
-const noCode: codes.PresentedCode = { userKey: '0', codeHash: Buffer.alloc(0) }
+const noCode: codes.PresentedAuthorizationCode = { userKey: '0', codeHash: Buffer.alloc(0) }
 
-async function exchangeCode(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
+async function exchangeAuthorizationCode(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   const credentials = readCredentials(request)
-  const presented = readCode(parameters.get('code'))
+  const presented = readAuthorizationCode(parameters.get('code'))
   // One round trip reads both. The code is not examined before the client has been checked.
-  const found = await codes.findCode(deps.db, presented ?? noCode, toSafeId(credentials))
+  const found = await codes.findAuthorizationCode(deps.db, presented ?? noCode, toSafeId(credentials))
   const { client, authenticated } = checkClient(deps.tenants, found.client, credentials)
   required(parameters, 'code')
   const redirectUri = required(parameters, 'redirect_uri')
@@ -78,23 +78,23 @@ async function exchangeCode(deps: ExchangeDeps, request: OauthRequest): Promise<
     throw new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge')
   }
   const refreshable = authenticated && code.scopes.includes('offline_access')
-  return spendCode(deps, presented, client.clientId, code, refreshable)
+  return spendAuthorizationCode(deps, presented, client.clientId, code, refreshable)
 }
 
-function readCode(text: string | undefined): codes.PresentedCode | undefined {
+function readAuthorizationCode(text: string | undefined): codes.PresentedAuthorizationCode | undefined {
   const read = text === undefined ? undefined : readUserToken(text)
   return read && { userKey: read.userKey, codeHash: read.tokenHash }
 }
 
-async function spendCode(
+async function spendAuthorizationCode(
   deps: ExchangeDeps,
-  presented: codes.PresentedCode,
+  presented: codes.PresentedAuthorizationCode,
   clientId: string,
-  code: codes.FoundCode,
+  code: codes.FoundAuthorizationCode,
   refreshable: boolean,
 ): Promise<TokenResponse> {
   const { userKey } = presented
-  const { tenantKey, tenantId, userId, scopes, sessionId, carriedUntil } = code
+  const { tenantKey, tenantId, userId, scopes, connectSessionId, carriedUntil } = code
   const nowMs = Date.parse(deps.db.now())
   const yearEndMs = nowMs + grantSeconds * 1_000
   const grantEndMs = carriedUntil === null ? yearEndMs : Math.min(yearEndMs, Date.parse(carriedUntil))
@@ -112,16 +112,16 @@ async function spendCode(
     refreshHandleHash: read?.handleHash ?? null,
     refreshHash: read?.tokenHash ?? null,
   }
-  const grantId = await (sessionId === null
-    ? codes.redeemCode(deps.db, redemption)
+  const grantId = await (connectSessionId === null
+    ? codes.redeemAuthorizationCode(deps.db, redemption)
     : deps.db.transaction(async (tx) => {
-        const granted = await codes.redeemCode(tx, redemption)
+        const granted = await codes.redeemAuthorizationCode(tx, redemption)
         if (granted === undefined) return undefined
-        const event = { tenantKey, tenantId, userKey, userId, clientId, grantId: granted, sessionId }
+        const event = { tenantKey, tenantId, userKey, userId, clientId, grantId: granted, connectSessionId }
         await deps.onCodeRedeemed(tx, event)
         return granted
       }))
-  // Another redemption of this code came first.
+  // Another redemption of this code came first, or the grant whose consent it carries has ended.
   if (grantId === undefined) return refuseSpent(deps, presented, clientId)
   return {
     access_token: accessToken,
@@ -138,7 +138,11 @@ async function spendCode(
  * The code is unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it. The
  * transaction ends before the refusal, which therefore undoes nothing.
  */
-async function refuseSpent({ db }: ExchangeDeps, presented: codes.PresentedCode, clientId: string): Promise<never> {
+async function refuseSpent(
+  { db }: ExchangeDeps,
+  presented: codes.PresentedAuthorizationCode,
+  clientId: string,
+): Promise<never> {
   await endReplayed(db, 'code', (tx) => revokeFamilyOfCode(tx, presented, clientId))
   throw invalidCode()
 }

@@ -7,7 +7,7 @@
  *   select …caller…, …issues…, result.* from caller left join lateral (…) result on …the token has the scope…
  *
  * An invalid token gives no row at all, and `result` is never computed. A token without the scope gives the caller and
- * an empty result, because `shown` is empty: http answers it with a 403.
+ * no result, because the join has the scope as its condition: http answers it with a 403.
  *
  * Everything else is joined to `shown`, which has a handful of rows. Rows of provisional and removed connections
  * therefore drop out, and ids come from the one place where they are stored.
@@ -20,12 +20,12 @@ import type { Sql } from '../db/index.ts'
 import { callerCte, type Caller } from '../oauth/index.ts'
 
 /** The claims of a bearer token before it is checked (oauth's readBearer). */
-export interface Access {
+export interface UncheckedToken {
   userKey: string
   tokenHash: Buffer
 }
 
-export interface Reading<Result> {
+export interface AuthorizedRead<Result> {
   caller: Caller
   /** One for each connection whose data is stale or still being read. */
   issues: ErrorItem[]
@@ -43,7 +43,7 @@ interface FoundIssue extends IssueRow {
 
 const issuesMax = 100
 
-// The statement returns one column, because node-postgres spends time on each.
+// One column for all that is known of the caller, because node-postgres spends time on each column.
 const callerColumn = `json_build_array(caller.tenant_key, caller.tenant_id, caller.client_id, caller.user_id,
   caller.grant_id, caller.scopes) as caller`
 
@@ -61,7 +61,7 @@ export const toWireTime = (time: string): string =>
 /** Between the items of a result: JSON escapes line ends, so each item is one line and the last can be cut off. */
 export const itemEnd = `E',\\n'`
 
-export interface ReadingText {
+export interface AuthorizedReadText {
   scope: 'assets:read' | 'transactions:read'
   /** Further columns of `shown`, over the connection `c`. */
   columns?: string
@@ -69,7 +69,7 @@ export interface ReadingText {
   result: string
 }
 
-export function readingText({ scope, columns, result }: ReadingText): string {
+export function authorizedReadText({ scope, columns, result }: AuthorizedReadText): string {
   return `with caller as materialized (${callerCte}),
     shown as materialized (
       select ${connectionColumns}${columns === undefined ? '' : `, ${columns}`}
@@ -80,7 +80,7 @@ export function readingText({ scope, columns, result }: ReadingText): string {
 }
 
 /** The same for a user who is known already; $1 is the user's key. */
-export function knownUserText({ columns, result }: Omit<ReadingText, 'scope'>): string {
+export function knownUserText({ columns, result }: Omit<AuthorizedReadText, 'scope'>): string {
   return `with shown as materialized (
       select ${connectionColumns}${columns === undefined ? '' : `, ${columns}`}
       from readable_connections c where c.user_key = $1::bigint)
@@ -88,12 +88,12 @@ export function knownUserText({ columns, result }: Omit<ReadingText, 'scope'>): 
 }
 
 /** Undefined when the token is not valid. */
-export async function read<Row extends object>(
+export async function readAuthorized<Row extends object>(
   sql: Sql,
-  { userKey, tokenHash }: Access,
+  { userKey, tokenHash }: UncheckedToken,
   text: string,
   values: readonly unknown[],
-): Promise<Reading<Row> | undefined> {
+): Promise<AuthorizedRead<Row> | undefined> {
   const now = sql.now()
   const row = await sql.maybeRow<CallerRow & Row>(text, [userKey, tokenHash, now, ...values])
   if (row === undefined) return undefined

@@ -10,7 +10,7 @@ import type { IssueRow } from './store.ts'
 import * as store from './store.ts'
 import { describeBreakdown, describeFault, describeWait } from './words.ts'
 
-export interface StandingDeps {
+export interface StatusDeps {
   db: Database
   now(): number
   /** For the webhook. Removals are announced by `onRemoved`. */
@@ -31,7 +31,7 @@ export interface Failure {
 const readable = ['syncing', 'active', 'degraded'] as const
 
 /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
-export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
+export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
   const { providerId, keyLane, fault, nextTryInMs, sinceMs } = failure
   if (needsTheOwner(fault)) {
     // Providers answer "unknown key" for an expired key; we know its end from when it was verified.
@@ -52,7 +52,7 @@ export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failur
 }
 
 /** Records a failure of ours or of the operator, such as a lost sealing key, and not of the provider. */
-export async function recordBreakdown(deps: StandingDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
+export async function recordBreakdown(deps: StatusDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
   const message = describeBreakdown().message + describeWait({ nextTryMs: deps.now() + nextTryInMs })
   return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })
 }

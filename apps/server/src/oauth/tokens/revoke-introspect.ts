@@ -10,7 +10,7 @@ import { OAuthError, required } from '../protocol.ts'
 import { readAccessToken, readRefreshToken } from '../token-values.ts'
 import * as families from './family-store.ts'
 
-interface IssuedTokensDeps {
+interface PresentedTokenDeps {
   db: Database
   tenants: Pick<Tenants, 'findClient' | 'verifySecret'>
   issuer: string
@@ -21,7 +21,7 @@ interface IssuedTokensDeps {
  * client alone, because a short-term token lives in a browser that has no secret; a refresh token was given for the
  * secret and asks for it again.
  */
-export async function revoke({ db, tenants }: IssuedTokensDeps, request: OauthRequest): Promise<void> {
+export async function revoke({ db, tenants }: PresentedTokenDeps, request: OauthRequest): Promise<void> {
   const { client, authenticated } = await identifyClient(tenants, request)
   const token = required(request.parameters, 'token')
   const access = readAccessToken(token)
@@ -48,7 +48,7 @@ type Introspection =
       iss: string
     }
 
-export async function introspect(deps: IssuedTokensDeps, request: OauthRequest): Promise<Introspection> {
+export async function introspect(deps: PresentedTokenDeps, request: OauthRequest): Promise<Introspection> {
   const { db, issuer } = deps
   // §2.1: without authentication, callers could try tokens out here.
   const { clientId } = await authenticateClient(deps.tenants, request)

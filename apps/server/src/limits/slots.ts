@@ -1,15 +1,15 @@
 /**
- * How many long answers (streams, exports) may run at once. A place is taken when an answer begins and left when it
- * ends. Processes that share a port share the places, too: the parent counts, and its children ask.
+ * How many long answers (streams, exports) may run at once. A slot is taken when an answer begins and left when it
+ * ends. Processes that share a port share the slots, too: the parent counts, and its children ask.
  */
-export interface Places {
+export interface Slots {
   /** False when `max` of them are taken. A promise where another process counts. */
   take(key: string, max: number): boolean | Promise<boolean>
   leave(key: string): void
 }
 
-/** `holder` is the process that asks: all its places are free when it ends. */
-export interface CountedPlaces extends Places {
+/** `holder` is the process that asks: all its slots are free when it ends. */
+export interface CountedSlots extends Slots {
   take(key: string, max: number, holder?: number): boolean
   leave(key: string, holder?: number): void
   leaveAll(holder: number): void
@@ -17,7 +17,7 @@ export interface CountedPlaces extends Places {
 
 const thisProcess = 0
 
-export function createPlaces(): CountedPlaces {
+export function createSlots(): CountedSlots {
   const taken = new Map<string, number>()
   const held = new Map<number, Map<string, number>>()
 

@@ -1,0 +1,125 @@
+/**
+ * Where a request waits until it is worked on: in the line of its caller, and behind that in the line of its tenant. A
+ * tenant may have thousands of users, each with turns of their own; without a line of the tenant they would take every
+ * connection to the database from the other tenants.
+ */
+import { Refusal } from '@assay/core'
+import { toNetwork } from '../../limits/index.ts'
+import type { AccessToken, Caller } from '../../oauth/index.ts'
+import type { Turns } from './turns.ts'
+
+export interface LineDependencies {
+  /** Throws Refusal invalid_token. No cache in front of it: a revocation holds at the very next request. */
+  authenticate: (authorization: string | undefined) => Promise<Caller>
+  /** How many requests of one caller are worked on at once. */
+  turns?: Turns
+  /** The same for all callers of one tenant. */
+  tenantTurns?: Turns
+}
+
+interface Line {
+  caller: string
+  tenant: string
+}
+
+/** All requests for a user's data are one caller's, whichever application sends them. */
+export function toLine({ userKey, clientId, tenantId }: Caller): Line {
+  return { caller: userKey ?? clientId, tenant: tenantId }
+}
+
+/** Where a request comes from, and the token as it was sent. */
+interface Sender {
+  ip: string
+  headers: { authorization?: string | undefined }
+}
+
+export interface Lines {
+  /** For a statement that also checks the token. */
+  readInTurn<Found extends { caller: Caller }>(
+    token: AccessToken,
+    sender: Sender,
+    read: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined>
+  inTurn<T>(line: Line, work: () => Promise<T>): Promise<T>
+  /** For checking a token alone. */
+  checkInTurn(
+    this: void,
+    token: AccessToken | undefined,
+    sender: Pick<Sender, 'ip'>,
+    check: () => Promise<Caller | undefined>,
+  ): Promise<Caller | undefined>
+}
+
+/** More than the users whom a process serves within some minutes; about 20 MB. */
+const linesKnownMax = 100_000
+/** All callers whose tenant is not known yet share one line behind those of their addresses. An id is never empty. */
+const unknownTenant = ''
+
+/**
+ * A user's token names the user, and the user's tenant is known once a token of the user was valid. Until then the
+ * token may be made up, and every caller can make up any number of them: so it waits in the line of its address, and
+ * leaves room to users of other addresses who were not seen before. A client's token names nothing, and a client can
+ * have any number of them, which all share its line: so the client of a new token is looked up first, and remembered.
+ */
+export function createLines({ authenticate, turns, tenantTurns }: LineDependencies): Lines {
+  const known = new Map<string, Line>()
+  const keyOf = (token: AccessToken): string =>
+    token.kind === 'user' ? token.userKey : token.tokenHash.toString('latin1')
+
+  function note(key: string, line: Line): void {
+    const [oldest] = known.keys()
+    if (known.size >= linesKnownMax && oldest !== undefined && !known.has(key)) known.delete(oldest)
+    known.set(key, line)
+  }
+
+  const inTurn: Lines['inTurn'] = (line, work) => {
+    const workInTurn = (): ReturnType<typeof work> => tenantTurns?.take(line.tenant, work) ?? work()
+    return turns?.take(line.caller, workInTurn) ?? workInTurn()
+  }
+
+  const checkInTurn: Lines['checkInTurn'] = async (token, { ip }, check) => {
+    if (token === undefined) return check()
+    const key = keyOf(token)
+    // A user's own requests would otherwise fill the line of the tenant, and leave no place to its other users.
+    const caller = await inTurn(known.get(key) ?? unknownLine(ip), check)
+    if (caller !== undefined) note(key, toLine(caller))
+    return caller
+  }
+
+  /** The line of a token that was not checked yet. */
+  async function lineOf(token: AccessToken, sender: Sender): Promise<Line> {
+    const found = known.get(keyOf(token))
+    if (found !== undefined) return found
+    if (token.kind === 'user') return unknownLine(sender.ip)
+    const caller = await checkInTurn(token, sender, () => findCaller(authenticate, sender.headers.authorization))
+    return caller === undefined ? unknownLine(sender.ip) : toLine(caller)
+  }
+
+  return {
+    inTurn,
+    checkInTurn,
+    async readInTurn(token, sender, read) {
+      const found = await inTurn(await lineOf(token, sender), read)
+      if (found !== undefined) note(keyOf(token), toLine(found.caller))
+      return found
+    },
+  }
+}
+
+function unknownLine(ip: string): Line {
+  return { caller: toNetwork(ip), tenant: unknownTenant }
+}
+
+/** On a public path a token only identifies the caller; a wrong one counts as none. */
+export async function findCaller(
+  authenticate: LineDependencies['authenticate'],
+  authorization: string | undefined,
+): Promise<Caller | undefined> {
+  if (authorization === undefined) return undefined
+  try {
+    return await authenticate(authorization)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid_token') return undefined
+    throw error
+  }
+}
