@@ -1,28 +1,31 @@
 /** Northwind's actions: send a person to the widget, handle the callback, and disconnect. Its pages are in show.ts. */
 import { goTo, readBody, setCookie, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
-export async function begin({ service, sessions }: DemoDeps, { url, session }: Visit): Promise<Answer> {
+export async function beginAuthorization({ service, sessions }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const connectionId = url.searchParams.get('connection_id')
   const visitor = session ?? sessions.create()
-  const begun = await service.begin(connectionId === null ? {} : { connectionId })
+  const begun = await service.beginAuthorization(connectionId === null ? {} : { connectionId })
   sessions.remember(visitor, begun)
   return goTo(begun.url, visitor)
 }
 
 /** Connects the sample accounts as their owner would in the widget. The sandbox answers in the owner's place. */
-export async function beginSample({ service, sessions, sampleUser }: DemoDeps, { session }: Visit): Promise<Answer> {
+export async function beginSampleAuthorization(
+  { service, sessions, sampleUser }: DemoDeps,
+  { session }: Visit,
+): Promise<Answer> {
   if (sampleUser === undefined) return goTo('/')
   const visitor = session ?? sessions.create()
-  const begun = await service.begin()
+  const begun = await service.beginAuthorization()
   sessions.remember(visitor, begun)
   return goTo(await service.answerAs(sampleUser, begun), visitor)
 }
 
 /** Returns the same request as data, for the embedding loader on our page. The verifier stays on the server. */
-export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise<Answer> {
+export async function beginEmbeddedAuthorization(deps: DemoDeps, { session }: Visit): Promise<Answer> {
   const { service, sessions, widgetUrl, clientId } = deps
   const visitor = session ?? sessions.create()
-  const begun = await service.begin()
+  const begun = await service.beginAuthorization()
   sessions.remember(visitor, begun)
   const { codeChallenge, state } = begun
   const request = { widgetUrl, clientId, codeChallenge, state, redirectUri: service.redirectUri, scope: service.scope }

@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { ConnectionError, OAuthError, ProblemError } from '@assay/sdk'
-import { begin, beginEmbedded, beginSample, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
+import {
+  beginAuthorization,
+  beginEmbeddedAuthorization,
+  beginSampleAuthorization,
+  complete,
+  disconnect,
+  receiveEvent,
+  signOut,
+} from './handlers.ts'
 import { failedPage, missingPage } from './pages/layout.ts'
 import { showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
 import { BodyBroken, BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
@@ -24,9 +32,9 @@ const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['GET /', showPortfolio],
   ['GET /transactions', showMore],
   ['GET /coverage', showCoverage],
-  ['GET /connect', begin],
-  ['POST /connect/request', beginEmbedded],
-  ['POST /sample', beginSample],
+  ['GET /connect', beginAuthorization],
+  ['POST /connect/request', beginEmbeddedAuthorization],
+  ['POST /sample', beginSampleAuthorization],
   ['GET /callback', complete],
   ['POST /disconnect', disconnect],
   ['POST /sign-out', signOut],

@@ -48,7 +48,7 @@ export function createService(options: ServiceOptions) {
     redirectUri,
     scope,
 
-    async begin(more: { connectionId?: string } = {}): Promise<BegunAuthorization> {
+    async beginAuthorization(more: { connectionId?: string } = {}): Promise<BegunAuthorization> {
       const { codeVerifier, codeChallenge } = await createPkce()
       const state = createState()
       const url = toAuthorizationUrl({ widgetUrl, clientId, codeChallenge, state, redirectUri, scope, ...more })

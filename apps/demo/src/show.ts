@@ -1,13 +1,15 @@
 /** Northwind's pages: their data from the service, fetched together. */
 import type { AssetPosition, AssetProof, Client, ConnectedProvider, TransactionType } from '@assay/sdk'
 import { createIcons } from './icons.ts'
-import { eventsPage } from './pages/events.ts'
 import { coveragePage } from './pages/coverage.ts'
 import { portfolioPage } from './pages/portfolio.ts'
 import { olderPage } from './pages/transactions.ts'
 import { dayMs, toView } from './view.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
+import { html } from './html.ts'
+import type { ReceivedEvent } from './webhooks.ts'
+import { layout } from './pages/layout.ts'
 
 /** Found by the name in the address, which any visitor can edit. */
 const notices: ReadonlyMap<string, string> = new Map([
@@ -37,7 +39,7 @@ export async function showPortfolio({ baseUrl, sampleUser }: DemoDeps, { url, se
   return page(portfolioPage({ view, connections, assets, values, transactions, differences, icons, notice }))
 }
 
-/** The rows after those on the page; the script takes them from here into the page that was scrolled to its end. */
+/** The rows after those on the page. When the page is scrolled to its end, its script fetches and adds them. */
 export async function showMore({ baseUrl }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const cursor = url.searchParams.get('cursor')
   if (session?.client === undefined || cursor === null) return goTo('/')
@@ -60,14 +62,14 @@ export function showEvents({ webhooks }: DemoDeps): Answer {
   return page(eventsPage(webhooks.list()))
 }
 
-/** The worst difference of each connection that does not simply add up. */
+/** For each connection that does not simply add up: the first asset by symbol with the same grade and a cause. */
 async function findDifferences(client: Client, connections: readonly ConnectedProvider[]) {
   const graded = connections.filter(({ proof }) => proof?.grade === 'open' || proof?.grade === 'explained')
   const found = await Promise.all(
     graded.map(async ({ connection_id: id, proof }): Promise<[string, AssetProof][]> => {
       const rows = await take(client.providers.proof(id), positionsMax)
-      const worst = rows.find(({ grade, causes }) => grade === proof?.grade && causes.length > 0)
-      return worst === undefined ? [] : [[id, worst]]
+      const first = rows.find(({ grade, causes }) => grade === proof?.grade && causes.length > 0)
+      return first === undefined ? [] : [[id, first]]
     }),
   )
   return new Map(found.flat())
@@ -90,4 +92,39 @@ async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item
     if (taken.length === max) break
   }
   return taken
+}
+
+/** What the webhook receiver got, newest first. */
+function eventsPage(events: readonly ReceivedEvent[]): string {
+  return layout({
+    title: 'Events · Northwind',
+    body: html`<section class="panel events">
+      <h1>Events</h1>
+      <p class="quiet">
+        What was posted to <code>/webhooks</code> with a signature that holds, newest first. Anything else is refused.
+      </p>
+      ${events.length === 0 && html`<p class="empty">Nothing has arrived yet.</p>`}
+      ${events.map(
+        ({ receivedAt, type, body }) =>
+          html`<details>
+            <summary>
+              <span>${type}${toChange(body)}</span>
+              <time class="quiet" datetime="${receivedAt}">${toMoment(receivedAt)}</time>
+            </summary>
+            <pre tabindex="0">${body}</pre>
+          </details>`,
+      )}
+    </section>`,
+  })
+}
+
+/** What changed, where the message says it in a word. The body was verified before it was kept. */
+function toChange(body: string): string {
+  const { data } = JSON.parse(body) as { data?: { change?: unknown } }
+  return typeof data?.change === 'string' ? `: ${data.change}` : ''
+}
+
+function toMoment(time: string): string {
+  const format = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
+  return `${format.format(new Date(time))} UTC`
 }

@@ -2,11 +2,12 @@
 import { render } from 'preact'
 import { loadConfig } from './config.ts'
 import { followFrame, isFramed, proveParent, sendMessage, sendToClaimedOrigin, toError } from './flow/embedding.ts'
-import { openSession } from './flow/start.ts'
+import { openFlow } from './flow/start.ts'
 import { toStopReason } from './flow/stop-reason.ts'
 import { applyLook } from './look.ts'
 import { IconsProvider } from './parts/icons.tsx'
 import { ConnectApp } from './screens/app.tsx'
+import { Handover } from './screens/handover.tsx'
 import { Stopped } from './screens/stopped.tsx'
 import './style/index.css'
 import { loadSpeech, SpeechProvider } from './texts/index.ts'
@@ -21,7 +22,7 @@ async function open(root: HTMLElement): Promise<void> {
   try {
     const config = await loadConfig()
     applyLook(config.look, asked.get('theme'))
-    const opening = await openSession(config)
+    const opening = await openFlow(config)
     if (opening.kind === 'left') return
     const session = opening.kind === 'flow' ? opening.start.session : undefined
     if (session !== undefined) followFrame(session, root, (await proveParent(session)).fitsContent)
@@ -36,6 +37,8 @@ async function open(root: HTMLElement): Promise<void> {
           <IconsProvider value={config.base_url}>
             <ConnectApp config={config} api={opening.api} start={opening.start} />
           </IconsProvider>
+        ) : opening.kind === 'asked' ? (
+          <Handover asker={opening.asker} decide={opening.decide} />
         ) : (
           <Stopped reason={opening.reason} client={opening.client} display="page" />
         )}

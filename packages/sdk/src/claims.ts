@@ -37,11 +37,15 @@ export interface VerifiedClaim {
   sandbox?: true
 }
 
+/** A statement has about 700 characters; it comes from the person who wants it to be believed. */
+const lengthMax = 8_192
+
 /**
  * What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError
  * otherwise.
  */
 export async function verifyClaim(statement: string, options: VerifyClaimOptions): Promise<VerifiedClaim> {
+  if (statement.length > lengthMax) throw new ClaimError('the statement is not a compact JWS')
   const [head = '', body = '', signature = '', ...rest] = statement.split('.')
   if (signature === '' || rest.length > 0) throw new ClaimError('the statement is not a compact JWS')
   const header = parse(head)
@@ -88,15 +92,18 @@ function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
 
 function parse(part: string): Record<string, unknown> {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(toBytes(part))) as Record<string, unknown>
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(toBytes(part)))
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    throw new ClaimError('the statement is not a compact JWS')
+    // Neither UTF-8 nor JSON.
   }
+  throw new ClaimError('the statement is not a compact JWS')
 }
 
 /** Strict base64url: a second way to write the same bytes would be another statement with the same signature. */
 function toBytes(part: string): Uint8Array<ArrayBuffer> {
-  if (!/^[\w-]+$/.test(part)) throw new ClaimError('the statement is not a compact JWS')
+  // No bytes have such a length in base64.
+  if (!/^[\w-]+$/.test(part) || part.length % 4 === 1) throw new ClaimError('the statement is not a compact JWS')
   const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
   const again = btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')

@@ -17,6 +17,7 @@ export interface ConnectRequest {
   providerId?: string
   /** Repairs this connection. */
   connectionId?: string
+  /** Works once and for a minute: make it for each click. */
   loginToken?: string
   lang?: string
   theme?: 'light' | 'dark'

@@ -35,6 +35,7 @@ export interface AuthorizationRequest {
   providerId?: string
   /** Repair this connection. */
   connectionId?: string
+  /** Works once and for a minute: make it for each click. */
   loginToken?: string
   lang?: string
   theme?: string

@@ -4,14 +4,14 @@
  * again.
  */
 import { Problem, send } from './http.ts'
-import type { Session, SessionApi } from './session-api.ts'
+import type { ConnectSession, SessionApi } from './session-api.ts'
 
 const reconnectMs = 500
 const reconnectMaxMs = 8_000
 
 export function followSession(
   api: SessionApi,
-  onSession: (session: Session) => void,
+  onSession: (session: ConnectSession) => void,
   onRefused: (problem: Problem) => void,
 ): () => void {
   const stop = new AbortController()
@@ -23,7 +23,11 @@ export function followSession(
   return () => stop.abort()
 }
 
-async function follow(api: SessionApi, onSession: (session: Session) => void, signal: AbortSignal): Promise<void> {
+async function follow(
+  api: SessionApi,
+  onSession: (session: ConnectSession) => void,
+  signal: AbortSignal,
+): Promise<void> {
   let waitMs = reconnectMs
   while (!signal.aborted) {
     try {
@@ -39,8 +43,8 @@ async function follow(api: SessionApi, onSession: (session: Session) => void, si
   }
 }
 
-function receive(line: string, onSession: (session: Session) => void): void {
-  const event = JSON.parse(line) as { type: string; session?: Session }
+function receive(line: string, onSession: (session: ConnectSession) => void): void {
+  const event = JSON.parse(line) as { type: string; session?: ConnectSession }
   if (event.type === 'session' && event.session !== undefined) onSession(event.session)
 }
 

@@ -11,7 +11,7 @@ export type Claim = Grant['claims'][number]
 export type Access = Grant['accesses'][number]
 export type AuditEvent = Me['events'][number]
 
-export function beginManage(authUrl: string, clientId: string): Promise<ManageSession> {
+export function beginManageSession(authUrl: string, clientId: string): Promise<ManageSession> {
   return call(`${authUrl}/connect/v1/me/session`, { method: 'POST', body: { client_id: clientId } })
 }
 
@@ -22,13 +22,13 @@ export function createManageApi(authUrl: string, secret: string) {
   const remove = (path: string): Promise<unknown> => call(`${base}${path}`, { method: 'DELETE', secret })
   return {
     read: () => call<Me>(base, { secret }),
-    sendCode: (email: string) =>
+    requestManageCode: (email: string) =>
       call<ResponseOf<typeof requestManageCode>>(`${base}/email`, {
         method: 'POST',
         body: { email },
         secret,
       }),
-    checkCode: (code: string) => call<unknown>(`${base}/code`, { method: 'POST', body: { code }, secret }),
+    enterManageCode: (code: string) => call<unknown>(`${base}/code`, { method: 'POST', body: { code }, secret }),
     sandbox: () => call<ResponseOf<typeof getManageSandboxHelp>>(`${base}/sandbox`, { secret }),
     removeConnection: (id: string) => remove(`/connections/${encodeURIComponent(id)}`),
     revokeGrant: (id: string) => remove(`/grants/${encodeURIComponent(id)}`),

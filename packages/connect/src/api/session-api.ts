@@ -4,6 +4,7 @@ import type {
   BodyOf,
   completeSessionCallback,
   createSandboxKey,
+  findProviderAsker,
   finishSession,
   forwardProviderAnswer,
   getSandboxHelp,
@@ -14,9 +15,9 @@ import type {
 import type { ConsentLanguage } from '@assay/core/consent'
 import { call } from './http.ts'
 
-export type Session = ResponseOf<typeof getSession>['session']
-export type Client = Session['client']
-export type SessionConnection = Session['connections'][number]
+export type ConnectSession = ResponseOf<typeof getSession>['session']
+export type Client = ConnectSession['client']
+export type SessionConnection = ConnectSession['connections'][number]
 export type Progress = SessionConnection['progress']
 export type Proof = NonNullable<Progress['proof']>
 export type Difference = NonNullable<Proof['difference']>
@@ -31,11 +32,19 @@ type SessionAnswer = ResponseOf<typeof getSession>
 
 /** A session, or the address that the browser goes to instead. */
 export type Begun =
-  | { session_secret: string; session: Session; redirect_to: null }
+  | { session_secret: string; session: ConnectSession; redirect_to: null }
   | { session_secret: null; session: null; redirect_to: string }
 
-export function beginSession(authUrl: string, query: string): Promise<Begun> {
+export function beginConnectSession(authUrl: string, query: string): Promise<Begun> {
   return call(`${authUrl}/connect/v1/session`, { method: 'POST', body: { query } })
+}
+
+export type Asker = NonNullable<ResponseOf<typeof findProviderAsker>['asker']>
+
+/** The application that began a sign-in at a provider; null if this widget did. */
+export async function findAsker(authUrl: string, state: string): Promise<Asker | null> {
+  const url = `${authUrl}/connect/v1/provider-askers`
+  return (await call<ResponseOf<typeof findProviderAsker>>(url, { method: 'POST', body: { state } })).asker
 }
 
 /** Where a provider's answer goes next if an application began the sign-in; null if this widget did. */
@@ -55,8 +64,8 @@ export function createSessionApi(authUrl: string, secret: string) {
     eventsUrl: `${base}/events`,
     secret,
     read: () => call<SessionAnswer>(base, { secret }),
-    sendCode: (email: string) => post<ResponseOf<typeof requestSessionCode>>('/email', { email }),
-    checkCode: (code: string) => post<SessionAnswer>('/code', { code }),
+    requestSessionCode: (email: string) => post<ResponseOf<typeof requestSessionCode>>('/email', { email }),
+    enterSessionCode: (code: string) => post<SessionAnswer>('/code', { code }),
     /** The language that the page was in when the person agreed. */
     consent: (language: ConsentLanguage) => post<SessionAnswer>('/consent', { language }),
     add: (request: AddRequest) => post<AddAnswer>('/connections', request),

@@ -1,9 +1,9 @@
 /**
  * The widget's side of a popup or a frame. In a frame nothing is shown until the page around it has proved that it has
- * the origin which the client registered and the service has checked (contract §4, Embedding): otherwise any page could
+ * the origin which the client registered and the service has checked (docs/guides/connect.md): otherwise any page could
  * lay the consent button under something harmless.
  */
-import type { Session } from '../api/session-api.ts'
+import type { ConnectSession } from '../api/session-api.ts'
 import {
   unwrap,
   wrap,
@@ -15,7 +15,7 @@ import {
 import type { StopReason } from './stop-reason.ts'
 
 /** How the application shows the widget, and the origin that its messages go to. */
-type Embedding = Pick<Session, 'display' | 'web_message_origin'>
+type Embedding = Pick<ConnectSession, 'display' | 'web_message_origin'>
 
 export function isFramed(): boolean {
   return window.parent !== window
@@ -50,15 +50,17 @@ function areAncestors(origin: string): boolean {
 
 /**
  * Sent to the origin that the URL claims, before the service has checked it, so the message contains nothing sensitive.
+ * False when no window can receive it.
  */
 export function sendToClaimedOrigin(
   query: string,
   message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>,
-): void {
+): boolean {
   const origin = new URLSearchParams(query).get('web_message_origin')
   const target = isFramed() ? window.parent : openerWindow()
-  if (target === null || origin === null || !URL.canParse(origin)) return
+  if (target === null || origin === null || !URL.canParse(origin)) return false
   target.postMessage(wrap(message), origin)
+  return true
 }
 
 /** The request was refused in a way that goes back to the application. */

@@ -4,11 +4,14 @@
  */
 import { Problem } from '../api/http.ts'
 import {
-  beginSession,
+  beginConnectSession,
   createSessionApi,
+  findAsker,
   forwardAnswer,
+  type Asker,
   type Client,
-  type Session,
+  type ConnectSession,
+  type ProviderAnswer,
   type SessionApi,
 } from '../api/session-api.ts'
 import type { WidgetConfig } from '../config.ts'
@@ -21,24 +24,37 @@ import type { Start } from './use-flow.ts'
 export type Opening =
   | { kind: 'flow'; api: SessionApi; start: Start }
   | { kind: 'stopped'; reason: StopReason; client: Client | null }
+  /** An application began the sign-in at a provider, and waits for the answer. */
+  | { kind: 'asked'; asker: Asker; decide: (agreed: boolean) => Promise<boolean> }
   /** The browser is on its way elsewhere. */
   | { kind: 'left' }
 
-export async function openSession({ auth_url: authUrl }: WidgetConfig): Promise<Opening> {
+export async function openFlow({ auth_url: authUrl }: WidgetConfig): Promise<Opening> {
   const { search } = location
   const page = document.documentElement.dataset['page']
-  if (page !== 'callback' && new URLSearchParams(search).has('client_id')) return begin(authUrl, search.slice(1))
+  if (page !== 'callback' && new URLSearchParams(search).has('client_id')) return beginFlow(authUrl, search.slice(1))
   const answer = page === 'callback' ? readProviderAnswer() : undefined
-  if (answer !== undefined) {
-    const elsewhere = await forwardAnswer(authUrl, answer)
-    if (elsewhere !== null) {
-      location.replace(elsewhere)
-      return { kind: 'left' }
-    }
+  const asker = answer === undefined ? null : await findAsker(authUrl, answer.state)
+  if (answer !== undefined && asker !== null) {
+    if ('code' in answer) return { kind: 'asked', asker, decide: (agreed) => decide(authUrl, answer, agreed) }
+    await handOn(authUrl, answer)
+    return { kind: 'left' }
   }
   const opening = await resume(authUrl, answer)
   if (answer !== undefined && isFramesOwn(opening) && handToOpener(answer)) return { kind: 'left' }
   return opening
+}
+
+/** The provider has given its permission either way, so a refusal is told to the application as one. */
+function decide(authUrl: string, answer: ProviderAnswer, agreed: boolean): Promise<boolean> {
+  return handOn(authUrl, agreed ? answer : { state: answer.state, error: 'access_denied' })
+}
+
+/** False when the application no longer waits for the answer. */
+async function handOn(authUrl: string, answer: ProviderAnswer): Promise<boolean> {
+  const redirectTo = await forwardAnswer(authUrl, answer)
+  if (redirectTo !== null) location.replace(redirectTo)
+  return redirectTo !== null
 }
 
 /**
@@ -49,27 +65,38 @@ function isFramesOwn(opening: Opening): boolean {
   return opening.kind === 'stopped' || (opening.kind === 'flow' && opening.start.session.display === 'iframe')
 }
 
-async function begin(authUrl: string, query: string): Promise<Opening> {
+async function beginFlow(authUrl: string, query: string): Promise<Opening> {
   try {
     // Passes on the text unchanged: a repeated parameter must be refused, not tidied up.
-    const begun = await beginSession(authUrl, query)
+    const begun = await beginConnectSession(authUrl, query)
     if (begun.redirect_to !== null) {
-      // A loader that listens gets the reason; without one, the redirect carries it.
-      sendToClaimedOrigin(query, toRefusal(begun.redirect_to))
-      // In a frame nothing may be shown, and the application's own page belongs at the top.
-      if (!isFramed()) location.replace(begun.redirect_to)
+      await leaveRefused(query, begun.redirect_to)
       return { kind: 'left' }
     }
     // The request, with its login token, is spent; it must not stay in the history or appear on a screenshot.
     history.replaceState(null, '', location.pathname + frameAddress(begun.session))
     const api = createSessionApi(authUrl, begun.session_secret)
-    const start = { session: begun.session, agreed: false, codeSentTo: null, view: null, answer: undefined }
+    // A login token works once, and the application chose the user.
+    const request = new URLSearchParams(query).has('login_token') ? null : query
+    const start = { session: begun.session, agreed: false, codeSentTo: null, view: null, request, answer: undefined }
     return { kind: 'flow', api, start }
   } catch (error) {
     const reason = toStopReason(error)
     sendToClaimedOrigin(query, toError(reason))
     return { kind: 'stopped', reason, client: null }
   }
+}
+
+/** How long a loader may take to close the window of a refused request. */
+const closesWithinMs = 5_000
+
+/** A loader that listens gets the reason and closes the window. Without one, the redirect carries the reason. */
+async function leaveRefused(query: string, redirectTo: string): Promise<void> {
+  const isSent = sendToClaimedOrigin(query, toRefusal(redirectTo))
+  // In a frame nothing may be shown, and the application's own page belongs at the top.
+  if (isFramed()) return
+  if (isSent) await new Promise((resolve) => setTimeout(resolve, closesWithinMs))
+  location.replace(redirectTo)
 }
 
 async function resume(authUrl: string, answer: Start['answer']): Promise<Opening> {
@@ -90,7 +117,10 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
     return {
       kind: 'flow',
       api,
-      start: { session, agreed: kept.agreed, codeSentTo: kept.codeSentTo, view: kept.view, answer },
+      start: {
+        ...{ session, agreed: kept.agreed, codeSentTo: kept.codeSentTo, view: kept.view, answer },
+        request: kept.request,
+      },
     }
   } catch (error) {
     if (error instanceof Problem && error.status === 401) forgetSecret()
@@ -99,7 +129,7 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
 }
 
 /** In a frame, what the page's host must know to let a reload in again; none of it is secret. */
-function frameAddress({ display, client, web_message_origin: origin }: Session): string {
+function frameAddress({ display, client, web_message_origin: origin }: ConnectSession): string {
   if (display !== 'iframe' || origin === null) return ''
   return `?${new URLSearchParams({ embedded_by: client.client_id, web_message_origin: origin }).toString()}`
 }

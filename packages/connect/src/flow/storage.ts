@@ -13,6 +13,8 @@ export interface Kept {
   agreed: boolean
   codeSentTo: string | null
   view: View | null
+  /** The application's request, to begin it again with another email address; null if a login token was in it. */
+  request: string | null
   /** How the session ended, for a person who comes back to its pages with the browser's Back. */
   ended?: Ended
 }
@@ -50,7 +52,7 @@ export function writeKept(kept: Kept): void {
 /** The client stays, so that "Back to Northwind" still knows where. */
 export function forgetSecret(ended?: Ended): void {
   const kept = readKept()
-  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null, ...(ended && { ended }) })
+  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null, request: null, ...(ended && { ended }) })
 }
 
 export function toEnded(redirectTo: string): Ended {

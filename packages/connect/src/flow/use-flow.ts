@@ -3,31 +3,31 @@
  * happened is here, and in the session on the server.
  */
 import { toConsentLanguage } from '@assay/core/consent'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useState, useMemo, useRef } from 'preact/hooks'
 import { followSession } from '../api/events.ts'
-import type { ErrorItem } from '../api/http.ts'
-import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from '../api/session-api.ts'
+import { Problem, Unreachable, type ErrorItem } from '../api/http.ts'
+import type { AddAnswer, AddRequest, ProviderAnswer, ConnectSession, SessionApi } from '../api/session-api.ts'
 import { useSpeech } from '../texts/index.ts'
 import { leave, sendMessage } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
 import { forgetSecret, toEnded, writeKept } from './storage.ts'
-import { isPassing, useDraft, type Draft } from './use-draft.ts'
-import { usePlace, type Places } from './use-place.ts'
-import { useRun, type Running } from './use-run.ts'
+import { useFlowHistory, type FlowHistory } from './use-flow-history.ts'
 import { isConsentComplete, type Screen, type View } from './view.ts'
+import { toStopReason, type StopReason } from './stop-reason.ts'
 
 export interface Start {
-  session: Session
+  session: ConnectSession
   agreed: boolean
   codeSentTo: string | null
   view: View | null
+  request: string | null
   /** The answer of a provider's sign-in page, on /callback. */
   answer: ProviderAnswer | undefined
 }
 
-export interface Flow extends Pick<Places, 'screen' | 'go' | 'back'>, Omit<Running, 'run' | 'stop'>, Actions {
+export interface Flow extends Pick<FlowHistory, 'screen' | 'go' | 'back'>, Omit<Running, 'run' | 'stop'>, Actions {
   api: SessionApi
-  session: Session
+  session: ConnectSession
   draft: Draft
   codeSentTo: string | null
   setCodeSentTo: (email: string | null) => void
@@ -35,7 +35,7 @@ export interface Flow extends Pick<Places, 'screen' | 'go' | 'back'>, Omit<Runni
 
 interface Actions {
   agree: () => void
-  signedIn: (session: Session) => void
+  signedIn: (session: ConnectSession) => void
   add: (request: AddRequest) => void
   remove: (connectionId: string) => void
   resume: (sessionId: string) => void
@@ -46,17 +46,17 @@ interface Actions {
 export function useFlow(api: SessionApi, start: Start): Flow {
   const [session, setSession] = useState(start.session)
   const [codeSentTo, setCodeSentTo] = useState(start.codeSentTo)
-  const places = usePlace(session, start)
+  const flowHistory = useFlowHistory(session, start)
   const { run, stop, ...running } = useRun()
-  const { place, screen, go, back } = places
+  const { entry, screen, go, back } = flowHistory
   const draft = useDraft(screen)
   const showAdded = useAdded(api, setSession, go, draft)
   const { language } = useSpeech()
 
   useEffect(() => {
-    const { agreed, view } = place
-    if (running.stopped === null) writeKept({ secret: api.secret, client: session.client, agreed, view, codeSentTo })
-  }, [api, session.client, place, codeSentTo, running.stopped])
+    const kept = { secret: api.secret, client: session.client, codeSentTo, request: start.request }
+    if (running.stopped === null) writeKept({ ...kept, agreed: entry.agreed, view: entry.view })
+  }, [api, session.client, entry, codeSentTo, running.stopped])
   useFollowing(api, { session, screen }, setSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
     run(async () => {
@@ -80,13 +80,14 @@ export function useFlow(api: SessionApi, start: Start): Flow {
 
   const actions: Actions = {
     agree() {
-      if (session.user === null) places.move({ agreed: true, view: null })
+      if (session.user === null) flowHistory.move({ agreed: true, view: null })
       else run(async () => setSession((await api.consent(toConsentLanguage(language))).session))
     },
     signedIn: (signedIn) =>
       run(async () => {
-        // Recorded now that it is known whose consent it is. What they had connected before has to be shown first.
-        const now = isConsentComplete(signedIn, place.agreed)
+        // The consent can be recorded now, because the user is known. A user who had connections before has to be
+        // shown them first.
+        const now = isConsentComplete(signedIn, entry.agreed)
           ? (await api.consent(toConsentLanguage(language))).session
           : signedIn
         setCodeSentTo(null)
@@ -123,7 +124,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
 /** What follows the answer to "add": the provider's page, the checking list, or the error. */
 function useAdded(
   api: SessionApi,
-  setSession: (session: Session) => void,
+  setSession: (session: ConnectSession) => void,
   go: (view: View) => void,
   draft: Draft,
 ): (asked: { providerId: string; connectionId: string | null; byKey?: boolean }, answer: AddAnswer) => Promise<void> {
@@ -158,8 +159,8 @@ function useProviderAnswer(first: ProviderAnswer | undefined, complete: (answer:
 /** Keeps the session up to date: by a stream while an account is being read, and when the tab becomes visible again. */
 function useFollowing(
   api: SessionApi,
-  { session, screen }: { session: Session; screen: Screen },
-  onSession: (session: Session) => void,
+  { session, screen }: { session: ConnectSession; screen: Screen },
+  onSession: (session: ConnectSession) => void,
   onError: (error: unknown) => void,
 ): void {
   const reading = screen.name === 'checking' || (screen.name === 'summary' && session.connections.some(isReading))
@@ -174,6 +175,80 @@ function useFollowing(
 }
 
 /** Checking what was read counts as reading, because the last screen shows the result. */
-function isReading({ progress, status }: Session['connections'][number]): boolean {
+function isReading({ progress, status }: ConnectSession['connections'][number]): boolean {
   return (!progress.done || progress.proof === null) && status !== 'needs_reauth'
+}
+
+type Notice = 'unreachable' | 'busy' | null
+
+interface Running {
+  busy: boolean
+  /** The service could not be reached, or asked to wait; the screen stays. */
+  notice: Notice
+  stopped: StopReason | null
+  run: (work: () => Promise<void>) => void
+  stop: (reason: StopReason) => void
+  handleError: (error: unknown) => void
+}
+
+/** Runs one action at a time and handles its errors: a notice at the top of the screen, or the end of the flow. */
+export function useRun(): Running {
+  const [busy, setBusy] = useState(false)
+  const [notice, setNotice] = useState<Notice>(null)
+  const [stopped, setStopped] = useState<StopReason | null>(null)
+
+  const handleError = useCallback((error: unknown): void => {
+    if (error instanceof Unreachable) return setNotice('unreachable')
+    if (!(error instanceof Problem)) throw error
+    if (error.status === 429) return setNotice('busy')
+    if (error.status === 401) forgetSecret()
+    setStopped(toStopReason(error))
+  }, [])
+  const run = useCallback(
+    (work: () => Promise<void>): void => {
+      setBusy(true)
+      setNotice(null)
+      void work()
+        .catch(handleError)
+        .finally(() => setBusy(false))
+    },
+    [handleError],
+  )
+  return { busy, notice, stopped, run, stop: setStopped, handleError }
+}
+
+type Values = Readonly<Record<string, string>>
+
+/**
+ * What was typed into the key fields, for as long as it may have to be sent again. A provider that cannot be reached
+ * says nothing about the key, and most exchanges show its secret only once. In memory only: a reload forgets it, and so
+ * does everything that leads away from the provider.
+ */
+interface Draft {
+  keep: (providerId: string, values: Values) => void
+  find: (providerId: string) => Values | undefined
+  drop: () => void
+}
+
+/** Causes that say nothing about the key itself. */
+const passing = new Set(['venue_down', 'rate_limited', 'unreadable_answer', 'internal'])
+const about = new Set<Screen['name']>(['credentials', 'checking', 'trouble'])
+
+function isPassing(cause: string): boolean {
+  return passing.has(cause)
+}
+
+function useDraft(screen: Screen): Draft {
+  const kept = useRef<{ providerId: string; values: Values } | undefined>(undefined)
+  useEffect(() => {
+    if (!about.has(screen.name)) kept.current = undefined
+  }, [screen.name])
+  return useMemo(
+    () => ({
+      keep: (providerId, values) => void (kept.current = { providerId, values }),
+      find: (providerId) => (kept.current?.providerId === providerId ? kept.current.values : undefined),
+      drop: () => void (kept.current = undefined),
+    }),
+    [],
+  )
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Session, SessionConnection } from '../api/session-api.ts'
+import type { ConnectSession, SessionConnection } from '../api/session-api.ts'
 import { isConsentComplete, toScreen, type View } from './view.ts'
 
-const session: Session = {
+const session: ConnectSession = {
   session_id: 'session',
   expires_at: '2026-11-15T12:30:00.000Z',
   step: 'sign_in',
@@ -28,8 +28,8 @@ const session: Session = {
   connections: [],
   sandbox: true,
 }
-const signedIn: Session = { ...session, user: { email: 'ada@example.com' } }
-const ready: Session = { ...signedIn, consented: true }
+const signedIn: ConnectSession = { ...session, user: { email: 'ada@example.com' } }
+const ready: ConnectSession = { ...signedIn, consented: true }
 const kraken: SessionConnection = {
   connection_id: 'con_1',
   provider_id: 'kraken',

@@ -3,7 +3,7 @@
  * reload with the same two lands on the same screen.
  */
 import type { ErrorItem } from '../api/http.ts'
-import type { Session, SessionConnection } from '../api/session-api.ts'
+import type { ConnectSession, SessionConnection } from '../api/session-api.ts'
 
 /** Where the person is, once signed in and agreed. */
 export type View =
@@ -28,7 +28,7 @@ export type View =
 
 export type Screen = { name: 'consent' } | { name: 'sign_in' } | { name: 'sign_in_off' } | View
 
-export function toScreen(session: Session, agreed: boolean, view: View | null): Screen {
+export function toScreen(session: ConnectSession, agreed: boolean, view: View | null): Screen {
   if (session.user === null) {
     // A repair shares nothing new. Whether it needs consent is known once the person is known.
     if (!agreed && session.connection_id === null) return { name: 'consent' }
@@ -39,11 +39,11 @@ export function toScreen(session: Session, agreed: boolean, view: View | null): 
 }
 
 /** The person agreed before signing in, and nothing new has to be shown, so the page does not ask twice. */
-export function isConsentComplete(session: Session, agreed: boolean): boolean {
+export function isConsentComplete(session: ConnectSession, agreed: boolean): boolean {
   return agreed && session.user !== null && !session.consented && session.existing.length === 0
 }
 
-export function firstView(session: Session): View {
+export function firstView(session: ConnectSession): View {
   if (session.connections.length > 0) return { name: 'summary' }
   if (session.connection_id !== null) {
     const broken = session.existing.find(({ connection_id }) => connection_id === session.connection_id)
@@ -57,7 +57,7 @@ export function firstView(session: Session): View {
 }
 
 /** A view from before a reload may name a connection that has progressed or was removed. */
-function settleView(session: Session, view: View): View {
+function settleView(session: ConnectSession, view: View): View {
   if (view.name === 'summary' && session.connections.length === 0) return { name: 'choose' }
   if (view.name !== 'checking') return view
   const connection = findChecked(session, view)
@@ -67,7 +67,7 @@ function settleView(session: Session, view: View): View {
 }
 
 export function findChecked(
-  session: Session,
+  session: ConnectSession,
   view: { providerId: string; connectionId: string | null },
 ): SessionConnection | undefined {
   if (view.connectionId === null) return undefined

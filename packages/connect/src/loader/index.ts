@@ -9,8 +9,8 @@
  * server made.
  */
 import { openFrame } from './frame.ts'
-import { openPopup } from './popup.ts'
 import type { ConnectEvent, ConnectHandle, ConnectRequest } from './events.ts'
+import { listenTo } from './listen.ts'
 
 export type { ConnectEvent, ConnectHandle, ConnectRequest, LastEvent } from './events.ts'
 export type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
@@ -18,7 +18,7 @@ export type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
 export interface ConnectOptions {
   display?: 'redirect' | 'popup' | 'iframe'
   onEvent?: (event: ConnectEvent) => void
-  /** For an iframe: where it goes, as high as its content. Without it, a dialog over the page. */
+  /** The element that gets the iframe, as high as its content. Without it, a dialog opens over the page. */
   container?: HTMLElement
 }
 
@@ -50,4 +50,42 @@ function toUrl(request: ConnectRequest, display: 'redirect' | 'popup' | 'iframe'
   }
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value)
   return url.href
+}
+
+/** The size of the widget in a window of its own. */
+const width = 480
+const height = 760
+const closedCheckMs = 400
+
+/** Ends the earlier call that opened the window, and leaves the window open for the new one. */
+let handOver: () => void = () => undefined
+
+/** Has to be called from a click, or the browser blocks the window. */
+function openPopup(url: string, onEvent: (event: ConnectEvent) => void): ConnectHandle {
+  const left = Math.max(0, screenX + (outerWidth - width) / 2)
+  const top = Math.max(0, screenY + (outerHeight - height) / 2)
+  const popup = open(url, 'assay-connect', `popup,width=${width},height=${height},left=${left},top=${top}`)
+  let isHandedOver = false
+  // Browsers send no event when the user closes a window.
+  const watch = setInterval(() => {
+    if (popup?.closed === true) listening.close()
+  }, closedCheckMs)
+  const tidy = (): void => {
+    clearInterval(watch)
+    if (!isHandedOver) popup?.close()
+  }
+  const listening = listenTo({ target: () => popup, origin: new URL(url).origin, tidy }, onEvent)
+  // The name is always the same, so a second click reloads the window that the first one opened. Both calls would hear
+  // its result, and an application that redeems a code twice loses the tokens of the first time.
+  if (popup !== null) {
+    handOver()
+    handOver = () => {
+      isHandedOver = true
+      listening.close()
+    }
+  }
+  const message = 'The browser did not open a window. Call openConnect directly from a click.'
+  // Deferred, so that the caller has the handle before its first event.
+  if (popup === null) queueMicrotask(() => listening.end({ type: 'error', code: 'popup_blocked', message }))
+  return listening
 }

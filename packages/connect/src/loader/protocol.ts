@@ -9,7 +9,7 @@
  *   widget → page  ready                the first screen is shown
  *   widget → page  step, connected      to follow along
  *   widget → page  height, escape       only in a frame, which cannot do either by itself
- *   widget → page  result               the answer of the authorization request (contract §4)
+ *   widget → page  result               the answer of the authorization request
  *
  * `loaded` and `error` go to the origin that the address claims, before the service has checked it: they carry nothing
  * that the page around could not find out by itself.

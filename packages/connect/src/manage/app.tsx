@@ -4,13 +4,12 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Problem, Unreachable } from '../api/http.ts'
-import type { Me } from '../api/manage-api.ts'
+import type { Me, AuditEvent } from '../api/manage-api.ts'
 import { Card } from '../parts/card.tsx'
 import { Confirm, type Question } from '../parts/confirm.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
-import { useSpeech } from '../texts/index.ts'
+import { useSpeech, type TextKey } from '../texts/index.ts'
 import { Accounts } from './accounts.tsx'
-import { Events } from './events.tsx'
 import { Grants, TenantReads } from './grants.tsx'
 import { forgetManage, type OpenedManage } from './start.ts'
 
@@ -103,9 +102,9 @@ function SignIn({ opened: { api, session }, onMe, onError }: SignInProps): JSX.E
   const [sentTo, setSentTo] = useState<string | null>(null)
   const calls = useMemo(
     (): SignInCalls => ({
-      sendCode: (email) => api.sendCode(email),
-      checkCode: async (code) => {
-        await api.checkCode(code)
+      requestSignInCode: (email) => api.requestManageCode(email),
+      enterSignInCode: async (code) => {
+        await api.enterManageCode(code)
         onMe(await api.read())
       },
       // Outside sandbox mode there is no such call.
@@ -152,4 +151,51 @@ function Ended({ end }: { end: End }): JSX.Element {
       </div>
     </Card>
   )
+}
+
+// What happened to the person's consents and accounts: the audit log, as far as it concerns them.
+
+/** The newest; the service keeps more. */
+const eventsMax = 50
+
+/** An action without words here is not shown: it is for the operators, or newer than this page. */
+const words: Readonly<Record<string, TextKey>> = {
+  'consent.given': 'manage.event_consent',
+  'grant.given': 'manage.event_grant',
+  'grant.revoked': 'manage.event_revoked',
+  'grant.ended': 'manage.event_ended',
+  'connection.added': 'manage.event_added',
+  'connection.repaired': 'manage.event_repaired',
+  'connection.removed': 'manage.event_removed',
+}
+
+function Events({ me }: { me: Me }): JSX.Element | null {
+  const { t, moment } = useSpeech()
+  const known = me.events.flatMap((event) => {
+    const text = words[event.action]
+    return text === undefined ? [] : [{ event, text }]
+  })
+  if (known.length === 0) return null
+  return (
+    <section class="manage-section">
+      <h2>{t('manage.events')}</h2>
+      <ul class="events">
+        {known.slice(0, eventsMax).map(({ event, text }, index) => (
+          <li key={`${event.at} ${index}`}>
+            <p>{t(text, { name: nameOf(event), by: t(actorOf(event)) })}</p>
+            <p class="secondary numbers">{moment(event.at)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function nameOf({ client_name, provider_name }: AuditEvent): string {
+  return provider_name ?? client_name ?? ''
+}
+
+function actorOf({ actor }: AuditEvent): TextKey {
+  if (actor === 'user') return 'manage.by_you'
+  return actor === 'application' ? 'manage.by_application' : 'manage.by_service'
 }

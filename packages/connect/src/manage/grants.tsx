@@ -4,7 +4,7 @@ import type { Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Question } from '../parts/confirm.tsx'
-import { toReadings, type Reading } from './what-was-read.ts'
+import { pickNewest, toAccessLines, type AccessLine } from './what-was-read.ts'
 
 interface GrantsProps {
   me: Me
@@ -12,8 +12,8 @@ interface GrantsProps {
   ask: (question: Question) => void
 }
 
-/** The page shows only the newest reads, which are enough to see which applications read often. */
-const readingsMax = 20
+/** The newest reads are enough to see which applications read often. */
+const accessLinesMax = 20
 
 export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
   const { t } = useSpeech()
@@ -55,7 +55,7 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
             <ApplicationMark name={client.name} logo={null} />
             <div class="account-text">
               <h3>{client.name}</h3>
-              <Readings readings={toReadings(accesses).slice(0, readingsMax)} />
+              <AccessLines accessLines={pickNewest(toAccessLines(accesses), accessLinesMax)} />
             </div>
           </li>
         ))}
@@ -67,8 +67,8 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
 function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
   const { t, date, moment } = useSpeech()
   const { client, granted_at, expires_at } = grant
-  const readings = toReadings(grant.accesses).slice(0, readingsMax)
-  const last = readings[0]
+  const accessLines = pickNewest(toAccessLines(grant.accesses), accessLinesMax)
+  const last = accessLines[0]
   return (
     <li class="account">
       <ApplicationMark name={client.name} logo={null} />
@@ -80,8 +80,8 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
             ? t('manage.read_never')
             : t('manage.read_last', { what: t(last.what), date: moment(last.lastAt) })}
         </p>
-        {readings.length > 0 && <Readings readings={readings} />}
-        {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, readingsMax)} />}
+        {accessLines.length > 0 && <AccessLines accessLines={accessLines} />}
+        {grant.claims.length > 0 && <Claims claims={grant.claims} />}
       </div>
       <button type="button" class="text-button" aria-label={`${t('manage.revoke')} ${client.name}`} onClick={onRevoke}>
         {t('manage.revoke')}
@@ -90,13 +90,13 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
   )
 }
 
-function Readings({ readings }: { readings: readonly Reading[] }): JSX.Element {
+function AccessLines({ accessLines }: { accessLines: readonly AccessLine[] }): JSX.Element {
   const { t, moment } = useSpeech()
   return (
     <details class="accesses">
       <summary>{t('manage.accesses')}</summary>
       <ul class="numbers">
-        {readings.map(({ key, what, count, lastAt }) => (
+        {accessLines.map(({ key, what, count, lastAt }) => (
           <li key={key}>
             <span>{moment(lastAt)}</span>
             <span>

@@ -1,6 +1,6 @@
 /** How the manage page begins: with a client in the address, or with the session this tab has. */
 import { Problem } from '../api/http.ts'
-import { beginManage, createManageApi, type ManageApi, type ManageSession, type Me } from '../api/manage-api.ts'
+import { beginManageSession, createManageApi, type ManageApi, type ManageSession, type Me } from '../api/manage-api.ts'
 import type { StopReason } from '../flow/stop-reason.ts'
 
 const key = 'assay-manage'
@@ -26,7 +26,7 @@ export async function openManage(authUrl: string): Promise<OpenedManage | { reas
   }
   const wanted = clientId ?? kept?.client.client_id
   if (wanted === undefined) return { reason: { name: 'nothing' } }
-  const session = await beginManage(authUrl, wanted)
+  const session = await beginManageSession(authUrl, wanted)
   keepManage(session)
   return { api: createManageApi(authUrl, session.session_secret), session, me: undefined }
 }

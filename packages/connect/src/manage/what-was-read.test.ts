@@ -1,7 +1,7 @@
 import { endpoints } from '@assay/contract'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { toReadings, whatOf } from './what-was-read.ts'
+import { pickNewest, toAccessLines, whatOf } from './what-was-read.ts'
 
 it('a person sees in words what each call of the contract reads, and none of them is other data', () => {
   // Calls of the widget and of this page itself are not counted as reads, and neither is the catalogue.
@@ -23,7 +23,7 @@ it('single items and histories are named like their lists, and a claim is not ca
 
 it('calls that read the same kind of data in one hour are one line with their sum, newest first', () => {
   const [nine, ten] = ['2026-03-02T09:00:00.000Z', '2026-03-02T10:00:00.000Z']
-  const readings = toReadings([
+  const readings = toAccessLines([
     { hour: nine, endpoint: 'listTransactions', count: 20, last_at: '2026-03-02T09:10:00.000Z' },
     { hour: nine, endpoint: 'listChanges', count: 15, last_at: '2026-03-02T09:40:00.000Z' },
     { hour: nine, endpoint: 'listAssets', count: 6, last_at: '2026-03-02T09:20:00.000Z' },
@@ -37,4 +37,14 @@ it('calls that read the same kind of data in one hour are one line with their su
       ['manage.what_assets', 6, '2026-03-02T09:20:00.000Z'],
     ],
   )
+})
+
+it('what was read once is still shown when other data was read every hour since', () => {
+  const hours = Array.from({ length: 30 }, (_, at) => new Date(Date.UTC(2026, 2, 2, at)).toISOString())
+  const [first = '', ...later] = hours
+  const read = (hour: string, endpoint: string) => ({ hour, endpoint, count: 1, last_at: hour })
+  const lines = toAccessLines([read(first, 'exportTransactions'), ...later.map((hour) => read(hour, 'listAssets'))])
+  const shown = pickNewest(lines, 20)
+  assert.equal(shown.length, 20)
+  assert.deepEqual([shown[0]?.lastAt, shown.at(-1)?.what], [hours.at(-1), 'manage.what_transactions'])
 })

@@ -19,8 +19,8 @@ export function whatOf(endpoint: string): TextKey {
   return kinds.find(([pattern]) => pattern.test(endpoint))?.[1] ?? 'manage.what_other'
 }
 
-export interface Reading {
-  /** Its hour and its kind, which no other reading has. */
+export interface AccessLine {
+  /** Its hour and its kind, which no other line has. */
   key: string
   what: TextKey
   count: number
@@ -28,14 +28,25 @@ export interface Reading {
 }
 
 /** Newest first. Calls that read the same kind of data in the same hour are one line, because they have one name. */
-export function toReadings(accesses: readonly Access[]): Reading[] {
-  const readings = new Map<string, Reading>()
+export function toAccessLines(accesses: readonly Access[]): AccessLine[] {
+  const lines = new Map<string, AccessLine>()
   for (const { hour, endpoint, count, last_at: lastAt } of accesses) {
     const what = whatOf(endpoint)
     const key = `${hour} ${what}`
-    const before = readings.get(key) ?? { key, what, count: 0, lastAt }
+    const before = lines.get(key) ?? { key, what, count: 0, lastAt }
     const latest = before.lastAt < lastAt ? lastAt : before.lastAt
-    readings.set(key, { ...before, count: before.count + count, lastAt: latest })
+    lines.set(key, { ...before, count: before.count + count, lastAt: latest })
   }
-  return [...readings.values()].toSorted((a, b) => (a.lastAt < b.lastAt ? 1 : -1))
+  return [...lines.values()].toSorted((a, b) => (a.lastAt < b.lastAt ? 1 : -1))
+}
+
+/**
+ * At most `max` lines, the newest first, and among them the newest of each kind of data: what is read every hour must
+ * not hide what was read once.
+ */
+export function pickNewest(lines: readonly AccessLine[], max: number): AccessLine[] {
+  const newestOfKind = new Set(lines.filter((line) => line === lines.find(({ what }) => what === line.what)))
+  const others = lines.filter((line) => !newestOfKind.has(line)).slice(0, Math.max(0, max - newestOfKind.size))
+  const picked = new Set([...newestOfKind, ...others])
+  return lines.filter((line) => picked.has(line))
 }

@@ -7,9 +7,9 @@ import { CodeBoxes } from './code-boxes.tsx'
 import { useFocus } from './use-focus.ts'
 
 export interface SignInCalls {
-  sendCode: (email: string) => Promise<{ sent_to: string; resend_after_seconds: number }>
+  requestSignInCode: (email: string) => Promise<{ sent_to: string; resend_after_seconds: number }>
   /** Resolves when the code was right. */
-  checkCode: (code: string) => Promise<void>
+  enterSignInCode: (code: string) => Promise<void>
   /** In sandbox mode, what the mail says. */
   readMail: (() => Promise<{ mail: { code: string } | null }>) | undefined
   /** Errors that are not about what was typed. */
@@ -32,7 +32,7 @@ export function EmailSignIn({ calls, sentTo, onSentTo }: SignInProps): JSX.Eleme
   }, [resendIn])
 
   async function sendTo(email: string): Promise<void> {
-    const answer = await calls.sendCode(email)
+    const answer = await calls.requestSignInCode(email)
     setResendIn(answer.resend_after_seconds)
     setSendings((count) => count + 1)
     onSentTo(answer.sent_to)
@@ -122,7 +122,7 @@ function CodeForm({ calls, sentTo, resendIn, sendTo, onOther }: CodeFormProps): 
     setBusy(true)
     setFault(null)
     calls
-      .checkCode(digits)
+      .enterSignInCode(digits)
       .catch((error: unknown) => {
         if (!(error instanceof Problem) || (error.status !== 400 && error.status !== 429)) return calls.onError(error)
         setCode('')

@@ -2,21 +2,23 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { SessionApi } from '../api/session-api.ts'
-import type { WidgetConfig } from '../config.ts'
-import { useFlow, type Start } from '../flow/use-flow.ts'
+import { fromRoot, type WidgetConfig } from '../config.ts'
+import { useFlow, type Flow, type Start } from '../flow/use-flow.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { useSpeech } from '../texts/index.ts'
 import { Checking } from './checking.tsx'
 import { Choose } from './choosing/choose.tsx'
 import { Consent } from './consent.tsx'
 import { Credentials } from './credentials/credentials.tsx'
-import { Repaired } from './repaired.tsx'
 import type { ScreenProps } from './screen-props.ts'
 import { SignIn, SignInOff } from './sign-in.tsx'
 import { Stopped } from './stopped.tsx'
 import { Summary } from './summary.tsx'
 import { Trouble } from './trouble.tsx'
 import { useCatalog } from './use-catalog.ts'
+import type { View } from '../flow/view.ts'
+import { Card } from '../parts/card.tsx'
+import { Icon } from '../parts/icons.tsx'
 
 interface AppProps {
   config: WidgetConfig
@@ -43,9 +45,7 @@ export function ConnectApp({ config, api, start }: AppProps): JSX.Element {
         </p>
       )}
       {session.repair_refused && (screen.name === 'consent' || screen.name === 'choose') && (
-        <p class="notice" role="status">
-          {t('sign_in.repair_refused', { app: session.client.name })}
-        </p>
+        <RepairRefused flow={flow} request={start.request} />
       )}
       <CurrentScreen flow={flow} catalog={catalog} onLeave={onLeave} logo={config.look?.logo ?? null} />
       {leaving && (
@@ -59,6 +59,35 @@ export function ConnectApp({ config, api, start }: AppProps): JSX.Element {
         />
       )}
     </>
+  )
+}
+
+/**
+ * The user of a session never changes, so another address begins the application's request again. Not once an account
+ * is connected here, because it would be left behind. The screen below lets the person go on as they are.
+ */
+function RepairRefused({ flow, request }: { flow: Flow; request: string | null }): JSX.Element {
+  const { t } = useSpeech()
+  const { session, busy } = flow
+  const canBeginAgain = request !== null && session.shares_email && session.connections.length === 0
+  return (
+    <div class="notice stack">
+      <p role="status">
+        {session.shares_email
+          ? t('sign_in.repair_refused')
+          : t('sign_in.repair_refused_user', { app: session.client.name })}
+      </p>
+      {canBeginAgain && (
+        <button
+          type="button"
+          class="button button-quiet"
+          disabled={busy}
+          onClick={() => location.replace(fromRoot(`?${request}`))}
+        >
+          {t('sign_in.other_email')}
+        </button>
+      )}
+    </div>
   )
 }
 
@@ -84,4 +113,42 @@ function CurrentScreen({ logo, ...props }: ScreenProps & { logo: string | null }
     case 'summary':
       return <Summary {...props} />
   }
+}
+
+type RepairedView = Extract<View, { name: 'repaired' }>
+
+/**
+ * A connection has its new key, and reading continues where it stopped. There is nothing left to decline: the repair
+ * does not wait for the application's code.
+ */
+function Repaired({ flow, catalog, view }: ScreenProps & { view: RepairedView }): JSX.Element {
+  const { t } = useSpeech()
+  const provider = catalog.find(view.providerId)?.name ?? view.providerId
+  return (
+    <Card
+      screen="repaired"
+      title={t('repaired.title', { provider })}
+      lead={t('repaired.lead')}
+      sandbox={flow.session.sandbox}
+      mark={
+        <span class="mark mark-good" aria-hidden="true">
+          <Icon name="check" />
+        </span>
+      }
+    >
+      <div class="actions">
+        <button type="button" class="button" disabled={flow.busy} onClick={() => flow.finish()}>
+          {t('connected.finish')}
+        </button>
+        <button
+          type="button"
+          class="button button-quiet"
+          disabled={flow.busy}
+          onClick={() => flow.go({ name: 'choose' })}
+        >
+          {t('connected.add')}
+        </button>
+      </div>
+    </Card>
+  )
 }

@@ -7,7 +7,7 @@ import {
   type ConsentSection,
 } from '@assay/core/consent'
 import type { JSX } from 'preact'
-import type { Session } from '../api/session-api.ts'
+import type { ConnectSession } from '../api/session-api.ts'
 import { fromRoot } from '../config.ts'
 import { Card } from '../parts/card.tsx'
 import { ApplicationMark, Icon, ProviderMark } from '../parts/icons.tsx'
@@ -55,7 +55,7 @@ export function Consent({ flow, onLeave, logo }: ScreenProps & { logo: string | 
 }
 
 /** The server stores what these facts say in the language of the page, so the page must not add text of its own. */
-function toFacts({ client, tenant, scopes, shares_email, grant_expires_at, existing }: Session): ConsentFacts {
+function toFacts({ client, tenant, scopes, shares_email, grant_expires_at, existing }: ConnectSession): ConsentFacts {
   return {
     app: client.name,
     tenant: tenant.name,
@@ -80,7 +80,7 @@ function Promised({ section: { name, title, lines } }: { section: ConsentSection
   )
 }
 
-function Existing({ lead, session }: { lead: string; session: Session }): JSX.Element {
+function Existing({ lead, session }: { lead: string; session: ConnectSession }): JSX.Element {
   return (
     <section class="existing">
       <p>{lead}</p>

@@ -10,11 +10,14 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
   const { t } = useSpeech()
   const { api, session, codeSentTo } = flow
   // With another address the person would be a new user, to whom the connection does not belong.
-  const lead = session.connection_id === null ? t('sign_in.lead') : t('sign_in.repair_lead')
+  const isRepair = session.connection_id !== null
+  const lead = isRepair ? t('sign_in.repair_lead') : t('sign_in.lead')
+  // A repair begins here: its consent was given earlier.
+  const backFromFirst = isRepair ? undefined : () => flow.back()
   const calls = useMemo(
     (): SignInCalls => ({
-      sendCode: (email) => api.sendCode(email),
-      checkCode: async (code) => flow.signedIn((await api.checkCode(code)).session),
+      requestSignInCode: (email) => api.requestSessionCode(email),
+      enterSignInCode: async (code) => flow.signedIn((await api.enterSessionCode(code)).session),
       readMail: session.sandbox ? () => api.sandbox() : undefined,
       onError: flow.handleError,
     }),
@@ -26,7 +29,7 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
       title={t(codeSentTo === null ? 'sign_in.title' : 'sign_in.code_title')}
       lead={codeSentTo === null ? lead : t('sign_in.code_lead', { email: codeSentTo })}
       sandbox={session.sandbox}
-      onBack={() => (codeSentTo === null ? flow.back() : flow.setCodeSentTo(null))}
+      onBack={codeSentTo === null ? backFromFirst : () => flow.setCodeSentTo(null)}
       onLeave={onLeave}
       ownFocus
     >

@@ -1,6 +1,6 @@
 /** The flow cannot continue. The screen says why and always has a way out. */
 import type { JSX } from 'preact'
-import type { Client, Session } from '../api/session-api.ts'
+import type { Client, ConnectSession } from '../api/session-api.ts'
 import type { StopReason } from '../flow/stop-reason.ts'
 import { Card } from '../parts/card.tsx'
 import { useSpeech } from '../texts/index.ts'
@@ -8,7 +8,7 @@ import { useSpeech } from '../texts/index.ts'
 interface StoppedProps {
   reason: StopReason
   client: Client | null
-  display: Session['display']
+  display: ConnectSession['display']
 }
 
 const passing = new Set<StopReason['name']>(['unreachable', 'busy', 'failed'])

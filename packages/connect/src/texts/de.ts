@@ -18,14 +18,15 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'sign_in.title': 'Zuerst: Wer sind Sie?',
   'sign_in.lead': 'Wir senden einen sechsstelligen Code an Ihre E-Mail-Adresse. Sie brauchen kein Passwort.',
   'sign_in.repair_refused':
-    'Das Konto, das repariert werden soll, wurde mit einer anderen E-Mail-Adresse verbunden. Gehen Sie dafür zurück zu {app} und melden Sie sich mit jener Adresse an.',
+    'Das Konto, das repariert werden soll, wurde mit einer anderen E-Mail-Adresse verbunden. Melden Sie sich dafür mit jener Adresse an.',
+  'sign_in.repair_refused_user': 'Das Konto, das repariert werden soll, gehört einer anderen Person bei {app}.',
   'sign_in.repair_lead':
     'Verwenden Sie die E-Mail-Adresse, mit der Sie dieses Konto verbunden haben. Wir senden einen sechsstelligen Code dorthin.',
   'sign_in.email': 'E-Mail-Adresse',
   'sign_in.email_wrong': 'Geben Sie eine Adresse wie name@example.com ein.',
   'sign_in.send': 'Code per E-Mail senden',
   'sign_in.code_title': 'Geben Sie die sechs Ziffern ein',
-  'sign_in.code_lead': 'Sie sind unterwegs an {email} und gelten zehn Minuten.',
+  'sign_in.code_lead': 'Die Ziffern sind unterwegs an {email} und gelten zehn Minuten.',
   'sign_in.code': 'Sechs Ziffern aus der E-Mail',
   'sign_in.code_wrong': {
     one: 'Diese Ziffern stimmen nicht. Noch {count} Versuch.',
@@ -318,9 +319,18 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'leave.yes': 'Verlassen',
   'leave.no': 'Bleiben',
 
+  'handover.title': 'Dieses {provider}-Konto mit {app} verbinden?',
+  'handover.lead':
+    '{app}, eine Anwendung von {tenant}, hat diese Anmeldung begonnen. Wenn Sie fortfahren, kann sie Ihr {provider}-Konto lesen.',
+  'handover.doubt':
+    'Fahren Sie nur fort, wenn Sie selbst in {app} begonnen haben. Wenn ein Link oder eine Nachricht Sie hierher geführt hat, brechen Sie ab.',
+  'handover.goes_on': 'Wenn Sie nichts tun, geht es in ein paar Sekunden von selbst weiter.',
+  'handover.agree': 'Ja, mit {app} verbinden',
+  'handover.refuse': 'Nein, nicht verbinden',
+
   'stopped.bad_request.title': 'Dieser Link funktioniert nicht',
   'stopped.bad_request.why':
-    'Die Anwendung, die Sie hierher geschickt hat, ist nicht registriert, oder ihre Rückkehradresse ist es nicht. Informieren Sie den Betreiber der Anwendung.',
+    'Die Anwendung, die Sie hierher geschickt hat, ist nicht registriert, oder ihre Rückkehradresse ist nicht registriert. Informieren Sie den Betreiber der Anwendung.',
   'stopped.expired.title': 'Diese Seite war zu lange offen',
   'stopped.expired.why':
     'Zu Ihrer Sicherheit schließt sie nach einer halben Stunde. Was nicht abgeschlossen war, wurde entfernt. Beginnen Sie bei {app} von vorn.',
@@ -390,7 +400,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.revoke': 'Entziehen',
   'manage.revoke_title': '{name} den Zugriff entziehen?',
   'manage.revoke_body':
-    '{name} verliert sofort den Zugriff. Ihre Konten bleiben 30 Tage verbunden, falls Sie es sich anders überlegen.',
+    '{name} verliert sofort den Zugriff. Ihre Konten bleiben noch eine Zeit lang verbunden, falls Sie es sich anders überlegen.',
   'manage.delete': 'Alles löschen',
   'manage.delete_title': 'Alles über Sie löschen?',
   'manage.delete_body':

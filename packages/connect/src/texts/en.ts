@@ -20,7 +20,8 @@ export const en = {
   'sign_in.title': 'First, who are you?',
   'sign_in.lead': 'We will send a six-digit code to your email address. You do not need a password.',
   'sign_in.repair_refused':
-    'The account to repair was connected with another email address. To repair it, go back to {app} and sign in with that address.',
+    'The account to repair was connected with another email address. To repair it, sign in with that address.',
+  'sign_in.repair_refused_user': 'The account to repair belongs to another user of {app}.',
   'sign_in.repair_lead':
     'Use the email address with which you connected this account. We will send a six-digit code to it.',
   'sign_in.email': 'Email address',
@@ -294,6 +295,14 @@ export const en = {
   'leave.yes': 'Leave',
   'leave.no': 'Stay',
 
+  'handover.title': 'Connect this {provider} account to {app}?',
+  'handover.lead':
+    '{app}, an application of {tenant}, began this sign-in. If you continue, it can read your {provider} account.',
+  'handover.doubt': 'Continue only if you began this in {app} yourself. If a link or a message led you here, do not.',
+  'handover.goes_on': 'If you do nothing, this continues by itself in a few seconds.',
+  'handover.agree': 'Yes, connect it to {app}',
+  'handover.refuse': 'No, do not connect it',
+
   'stopped.bad_request.title': 'This link does not work',
   'stopped.bad_request.why':
     'The application that sent you here is not registered, or its return address is not. Tell the people who run it.',
@@ -364,7 +373,7 @@ export const en = {
   'manage.revoke': 'Revoke',
   'manage.revoke_title': 'Stop {name} from reading?',
   'manage.revoke_body':
-    '{name} loses access at once. Your accounts stay connected for 30 days, in case you change your mind.',
+    '{name} loses access at once. Your accounts stay connected for a while, in case you change your mind.',
   'manage.delete': 'Delete everything',
   'manage.delete_title': 'Delete everything about you?',
   'manage.delete_body': 'All accounts, keys, transactions and permissions are destroyed. This cannot be undone.',

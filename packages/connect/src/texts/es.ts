@@ -18,7 +18,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'sign_in.title': 'Primero, ¿quién eres?',
   'sign_in.lead': 'Te enviaremos un código de seis cifras por correo electrónico. No necesitas contraseña.',
   'sign_in.repair_refused':
-    'La cuenta que quieres reparar se conectó con otra dirección de correo. Para repararla, vuelve a {app} e inicia sesión con esa dirección.',
+    'La cuenta que quieres reparar se conectó con otra dirección de correo. Para repararla, inicia sesión con esa dirección.',
+  'sign_in.repair_refused_user': 'La cuenta que quieres reparar pertenece a otro usuario de {app}.',
   'sign_in.repair_lead':
     'Usa la dirección de correo con la que conectaste esta cuenta. Te enviaremos allí un código de seis cifras.',
   'sign_in.email': 'Correo electrónico',
@@ -303,6 +304,14 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'leave.yes': 'Salir',
   'leave.no': 'Quedarme',
 
+  'handover.title': '¿Conectar esta cuenta de {provider} a {app}?',
+  'handover.lead':
+    '{app}, una aplicación de {tenant}, inició este acceso. Si continúas, podrá leer tu cuenta de {provider}.',
+  'handover.doubt': 'Continúa solo si empezaste tú en {app}. Si te trajo aquí un enlace o un mensaje, no lo hagas.',
+  'handover.goes_on': 'Si no haces nada, esto continúa solo en unos segundos.',
+  'handover.agree': 'Sí, conectar a {app}',
+  'handover.refuse': 'No, no conectar',
+
   'stopped.bad_request.title': 'Este enlace no funciona',
   'stopped.bad_request.why':
     'La aplicación que te envió aquí no está registrada, o no lo está su dirección de regreso. Díselo a quienes la gestionan.',
@@ -373,7 +382,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.revoke': 'Revocar',
   'manage.revoke_title': '¿Retirar el acceso a {name}?',
   'manage.revoke_body':
-    '{name} pierde el acceso de inmediato. Tus cuentas siguen conectadas 30 días, por si cambias de idea.',
+    '{name} pierde el acceso de inmediato. Tus cuentas siguen conectadas un tiempo, por si cambias de idea.',
   'manage.delete': 'Borrar todo',
   'manage.delete_title': '¿Borrar todos tus datos?',
   'manage.delete_body': 'Se destruyen todas las cuentas, claves, transacciones y permisos. No se puede deshacer.',

@@ -18,7 +18,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'sign_in.title': 'D’abord, qui êtes-vous ?',
   'sign_in.lead': 'Nous vous enverrons un code à six chiffres par e-mail. Vous n’avez pas besoin de mot de passe.',
   'sign_in.repair_refused':
-    'Le compte à réparer a été connecté avec une autre adresse e-mail. Pour le réparer, revenez à {app} et identifiez-vous avec cette autre adresse.',
+    'Le compte à réparer a été connecté avec une autre adresse e-mail. Pour le réparer, identifiez-vous avec cette autre adresse.',
+  'sign_in.repair_refused_user': 'Le compte à réparer appartient à un autre utilisateur de {app}.',
   'sign_in.repair_lead':
     'Utilisez l’adresse e-mail avec laquelle vous avez connecté ce compte. Nous y enverrons un code à six chiffres.',
   'sign_in.email': 'Adresse e-mail',
@@ -313,6 +314,15 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'leave.yes': 'Quitter',
   'leave.no': 'Rester',
 
+  'handover.title': 'Connecter ce compte {provider} à {app} ?',
+  'handover.lead':
+    '{app}, une application de {tenant}, a commencé cette connexion. Si vous continuez, elle pourra lire votre compte {provider}.',
+  'handover.doubt':
+    'Continuez seulement si vous avez commencé vous-même dans {app}. Si un lien ou un message vous a conduit ici, arrêtez-vous.',
+  'handover.goes_on': 'Si vous ne faites rien, la suite s’enchaîne d’elle-même dans quelques secondes.',
+  'handover.agree': 'Oui, connecter à {app}',
+  'handover.refuse': 'Non, ne pas connecter',
+
   'stopped.bad_request.title': 'Ce lien ne fonctionne pas',
   'stopped.bad_request.why':
     'L’application d’où vous venez n’est pas enregistrée, ou son adresse de retour ne l’est pas. Prévenez les personnes qui la gèrent.',
@@ -384,7 +394,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.revoke': 'Révoquer',
   'manage.revoke_title': 'Mettre fin à l’accès de {name} ?',
   'manage.revoke_body':
-    '{name} perd l’accès immédiatement. Vos comptes restent connectés 30 jours, au cas où vous changeriez d’avis.',
+    '{name} perd l’accès immédiatement. Vos comptes restent connectés quelque temps, au cas où vous changeriez d’avis.',
   'manage.delete': 'Tout supprimer',
   'manage.delete_title': 'Supprimer tout ce qui vous concerne ?',
   'manage.delete_body': 'Tous les comptes, clés, transactions et autorisations sont détruits. C’est irréversible.',

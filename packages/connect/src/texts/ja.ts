@@ -18,7 +18,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'sign_in.title': 'まず、サインインしてください',
   'sign_in.lead': 'メールアドレスに6桁のコードを送ります。パスワードは必要ありません。',
   'sign_in.repair_refused':
-    '修復する口座は、別のメールアドレスで接続されています。修復するには {app} に戻り、そのメールアドレスでサインインしてください。',
+    '修復する口座は、別のメールアドレスで接続されています。修復するには、そのメールアドレスでサインインしてください。',
+  'sign_in.repair_refused_user': '修復する口座は、{app} の別の利用者のものです。',
   'sign_in.repair_lead': 'この口座を接続したときのメールアドレスを入力してください。6桁のコードを送ります。',
   'sign_in.email': 'メールアドレス',
   'sign_in.email_wrong': 'name@example.com のようなアドレスを入力してください。',
@@ -282,6 +283,15 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'leave.yes': '終了する',
   'leave.no': 'このまま続ける',
 
+  'handover.title': 'この {provider} アカウントを {app} に接続しますか？',
+  'handover.lead':
+    'このサインインは {tenant} のアプリ {app} が始めたものです。続けると、{app} が {provider} アカウントを読み取れるようになります。',
+  'handover.doubt':
+    'ご自身で {app} から始めた場合だけ続けてください。リンクやメッセージからここに来た場合は、続けないでください。',
+  'handover.goes_on': '何も操作しない場合は、数秒後に自動的に続行します。',
+  'handover.agree': 'はい、{app} に接続する',
+  'handover.refuse': 'いいえ、接続しない',
+
   'stopped.bad_request.title': 'このリンクは使えません',
   'stopped.bad_request.why':
     'このページを開いたアプリ、またはその戻り先が登録されていません。アプリの運営者にお知らせください。',
@@ -350,7 +360,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.remove_body': 'この口座へのアクセスと、読み取ったすべてのデータを消去します。アプリからは見えなくなります。',
   'manage.revoke': 'アクセスを終了',
   'manage.revoke_title': '{name} のアクセスを終了しますか？',
-  'manage.revoke_body': '{name} はすぐに閲覧できなくなります。気が変わったときのため、口座は30日間接続されたままです。',
+  'manage.revoke_body':
+    '{name} はすぐに閲覧できなくなります。気が変わったときのため、口座はしばらくの間接続されたままです。',
   'manage.delete': 'すべて消去',
   'manage.delete_title': 'あなたの情報をすべて消去しますか？',
   'manage.delete_body': '口座、キー、取引、許可をすべて消去します。元に戻せません。',

@@ -18,7 +18,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'sign_in.title': 'Primeiro, quem é você?',
   'sign_in.lead': 'Enviaremos um código de seis dígitos para o seu e-mail. Você não precisa de senha.',
   'sign_in.repair_refused':
-    'A conta que você quer reparar foi conectada com outro endereço de e-mail. Para repará-la, volte para {app} e entre com esse endereço.',
+    'A conta que você quer reparar foi conectada com outro endereço de e-mail. Para repará-la, entre com esse endereço.',
+  'sign_in.repair_refused_user': 'A conta que você quer reparar pertence a outro usuário de {app}.',
   'sign_in.repair_lead':
     'Use o e-mail com que você conectou esta conta. Enviaremos um código de seis dígitos para ele.',
   'sign_in.email': 'Endereço de e-mail',
@@ -296,6 +297,15 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'leave.yes': 'Sair',
   'leave.no': 'Ficar',
 
+  'handover.title': 'Conectar esta conta {provider} a {app}?',
+  'handover.lead':
+    '{app}, um aplicativo de {tenant}, iniciou este acesso. Se você continuar, ele poderá ler sua conta {provider}.',
+  'handover.doubt':
+    'Continue somente se você mesmo começou em {app}. Se um link ou uma mensagem trouxe você até aqui, não continue.',
+  'handover.goes_on': 'Se não fizer nada, isto continua sozinho em alguns segundos.',
+  'handover.agree': 'Sim, conectar a {app}',
+  'handover.refuse': 'Não, não conectar',
+
   'stopped.bad_request.title': 'Este link não funciona',
   'stopped.bad_request.why':
     'O aplicativo que enviou você para cá não está registrado, ou o endereço de retorno dele não está. Avise quem cuida dele.',
@@ -366,7 +376,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.revoke': 'Revogar',
   'manage.revoke_title': 'Encerrar o acesso de {name}?',
   'manage.revoke_body':
-    '{name} perde o acesso na hora. Suas contas continuam conectadas por 30 dias, caso mude de ideia.',
+    '{name} perde o acesso na hora. Suas contas continuam conectadas por algum tempo, caso mude de ideia.',
   'manage.delete': 'Apagar tudo',
   'manage.delete_title': 'Apagar tudo sobre você?',
   'manage.delete_body': 'Todas as contas, chaves, transações e permissões são destruídas. Não é possível desfazer.',

@@ -108,8 +108,18 @@ export function toQuery(filters: Filters): string {
 }
 
 function toError({ status, headers, text }: HttpAnswer): Error {
-  if (headers.get('content-type')?.startsWith('application/problem+json') === true) {
-    return new ProblemError(JSON.parse(text) as Problem, retryAfterSeconds(headers))
-  }
+  const isProblem = headers.get('content-type')?.startsWith('application/problem+json') === true
+  const problem = isProblem ? findProblem(text) : undefined
+  if (problem !== undefined) return new ProblemError(problem, retryAfterSeconds(headers))
   return new ConnectionError(`the response (${status}) did not come from the service`, status)
+}
+
+/** Undefined when something in between wrote it. */
+function findProblem(text: string): Problem | undefined {
+  try {
+    const problem = JSON.parse(text) as Partial<Problem> | null
+    return Array.isArray(problem?.errors) ? (problem as Problem) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { ConnectionError } from '../errors.ts'
 import { retryAfterSeconds, send, sendForStream, type HttpRequest, type SendOptions } from './send.ts'
@@ -70,6 +72,20 @@ describe('a call', () => {
     setImmediate(() => abort.abort(reason))
     await assert.rejects(waiting, reason)
   })
+})
+
+it('a redirect is not followed, because the call carries a token or a secret', async (t) => {
+  const seen: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.url)
+    response.writeHead(307, { location: '/elsewhere' }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/oauth/token`
+  const options = { fetch: globalThis.fetch, retriesMax: 0, waitMaxMs: 0 }
+  assert.equal((await send(options, { ...post, url, body: 'client_secret=s' })).status, 307)
+  assert.deepEqual(seen, ['/oauth/token'])
 })
 
 describe('a call for a stream', () => {

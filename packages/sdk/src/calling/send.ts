@@ -77,7 +77,8 @@ async function tryOnce<Answer>(
 ): Promise<Answer | ConnectionError> {
   const { url, signal, ...rest } = request
   try {
-    return await read(await options.fetch(url, { ...rest, ...(signal ? { signal } : {}) }))
+    // The service never redirects a call. A redirect would carry the client's secret, or a token, to another place.
+    return await read(await options.fetch(url, { ...rest, redirect: 'manual', ...(signal ? { signal } : {}) }))
   } catch (error) {
     signal?.throwIfAborted()
     return new ConnectionError('the service cannot be reached', undefined, error)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OAuthError } from '../errors.ts'
-import { createTenantTokenHolder } from './tenant-token.ts'
+import { createTenantTokenHolder } from './enterprise.ts'
 
 function play(answer: (place: number) => Response) {
   const bodies: string[] = []

@@ -1,7 +1,7 @@
 /**
  * The key: three steps to make it at the provider, and fields that say at once what is wrong. Nothing that was typed
  * leaves the page before "Connect". Then the form is emptied, and filled again only if the provider could not be asked
- * (flow/use-draft.ts).
+ * (flow/use-flow.ts).
  */
 import { cleanField, examineFields, isReady, recognizeWallet } from '@assay/core/credentials'
 import type { JSX } from 'preact'
@@ -122,7 +122,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
     () => flow.draft.find(provider.provider_id) ?? startValues(fields, view.address),
   )
   const remarks = useMemo(() => examineValues(provider, fields, values, isWallet), [provider, values])
-  // The provider does not report the rights of a key, so the user confirms them (contract §6).
+  // The provider does not report the rights of a key, so the user confirms them.
   const asksToConfirm = !isWallet && provider.permission_check === 'none'
   const [confirmed, setConfirmed] = useState(false)
   const ready = isReady(remarks) && (confirmed || !asksToConfirm)

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CredentialField } from '../../api/catalog.ts'
 import { Icon } from '../../parts/icons.tsx'
+import { useAfterPress } from '../../parts/use-after-press.ts'
 import { useFocus } from '../../parts/use-focus.ts'
 import { findHint, findLabel } from '../../texts/hints.ts'
 import { useSpeech } from '../../texts/index.ts'
@@ -25,6 +26,7 @@ export function Field({ field, provider, value, remark, focus, onValue }: FieldP
   const { t } = useSpeech()
   const [shown, setShown] = useState(false)
   const [settled, setSettled] = useState(false)
+  const afterPress = useAfterPress()
   const input = useFocus<HTMLInputElement>(focus)
   const id = `field-${field.name}`
   const visible = remark !== undefined && (settled || !patient.has(remark.code)) ? remark : undefined
@@ -57,7 +59,7 @@ export function Field({ field, provider, value, remark, focus, onValue }: FieldP
             onValue(cleanField(field.name, pasted))
             setSettled(true)
           }}
-          onBlur={() => setSettled(value !== '')}
+          onBlur={() => afterPress(() => setSettled(value !== ''))}
         />
         {field.secret && (
           <button
