@@ -1,7 +1,6 @@
 /** `npm run campaign -- bad-input`: twenty thousand spoiled requests, counts by status, and the memory of the API. */
 import { parseArgs } from 'node:util'
-import { signInForBadInput } from '../security/bad-input-bearers.ts'
-import { badInputSettings, sendBadInput } from '../security/bad-input.ts'
+import { badInputSettings, sendBadInput, signInForBadInput } from '../security/bad-input.ts'
 import { fetchDocuments } from '../documents/openapi-documents.ts'
 import { firstDatabase, openInstallation } from './installation.ts'
 

@@ -13,7 +13,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { reservePort } from '../reserve-port.ts'
 import { until } from '../until.ts'
-import { administer, type Place } from './cluster-database.ts'
+import { administer, type NodeAddress } from './cluster-database.ts'
 
 export interface CitusNode {
   name: string
@@ -67,7 +67,7 @@ export async function startCitus({ workers, settings = {} }: CitusOptions): Prom
     for (const signal of signals) process.removeListener(signal, leave)
   }
   try {
-    const nodes: (CitusNode & Place)[] = []
+    const nodes: (CitusNode & NodeAddress)[] = []
     for (let number = 0; number <= workers; number += 1) {
       const name = number === 0 ? 'coordinator' : `worker ${number}`
       const port = await reservePort({ after: (end) => void ends.push(end as () => unknown) })
@@ -160,8 +160,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function join(coordinator: Place, workers: readonly Place[]): Promise<string> {
-  const toUrl = ({ port }: Place, name: string): string => `postgres://postgres@${host}:${port}/${name}`
+async function join(coordinator: NodeAddress, workers: readonly NodeAddress[]): Promise<string> {
+  const toUrl = ({ port }: NodeAddress, name: string): string => `postgres://postgres@${host}:${port}/${name}`
   for (const node of [coordinator, ...workers]) {
     await administer(toUrl(node, 'postgres'), (db) => db.execute(`create database ${database}`))
     await administer(toUrl(node, database), (db) => db.execute('create extension citus'))

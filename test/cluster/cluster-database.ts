@@ -22,12 +22,12 @@ export function openUrl(url: string): Database {
   return createDatabase({ ...options, ...patience })
 }
 
-export interface Place {
+export interface NodeAddress {
   host: string
   port: number
 }
 
-interface ClusterNode extends Place {
+interface ClusterNode extends NodeAddress {
   isCoordinator: boolean
 }
 
@@ -40,7 +40,7 @@ export async function administer<T>(url: string, work: (db: Database) => Promise
   }
 }
 
-function toUrl(url: string, { host, port }: Place, database: string): string {
+function toUrl(url: string, { host, port }: NodeAddress, database: string): string {
   const given = new URL(url)
   given.hostname = host
   given.port = String(port)
@@ -100,3 +100,44 @@ export async function installSchema(url: string): Promise<void> {
 export async function distributeAll(url: string): Promise<void> {
   await administer(url, async (db) => distribute(db, toPlan(await listTables(db), [])))
 }
+
+/** Drops everything except the extension. */
+export async function emptyDatabase(db: Database): Promise<void> {
+  await db.execute('drop schema if exists graphile_worker cascade')
+  const tables = await listTables(db)
+  if (tables.length > 0) await db.execute(`drop table ${tables.join(', ')} cascade`)
+  const types = await db.rows<{ name: string }>(
+    `select typname as name from pg_type where typnamespace = 'public'::regnamespace and typtype = 'e'`,
+  )
+  for (const { name } of types) await db.execute(`drop type ${name}`)
+}
+
+/** Copies the rows of one database into another that has the same schema, whatever kind of table they are in there. */
+export async function copyRows(from: Database, to: Database, tables: readonly string[]): Promise<number> {
+  let copied = 0
+  for (const table of tables) {
+    const { rows } = await from.row<{ rows: string }>(
+      `select coalesce(json_agg(t), '[]')::text as rows from ${table} t`,
+    )
+    copied += await to.execute(
+      `insert into ${table} overriding system value select * from json_populate_recordset(null::${table}, $1::json)
+       on conflict do nothing`,
+      [rows],
+    )
+  }
+  for (const { sequence, table, column } of await to.rows<Identity>(identities, [tables])) {
+    await to.execute(`select setval('${sequence}', coalesce((select max(${column}) from ${table}), 0) + 1, false)`)
+  }
+  return copied
+}
+
+interface Identity {
+  sequence: string
+  table: string
+  column: string
+}
+
+/** Sequences must continue after the copied rows. */
+const identities = `select pg_get_serial_sequence(c.relname, a.attname) as sequence, c.relname as table, a.attname as column
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attidentity <> ''
+  where c.relnamespace = 'public'::regnamespace and c.relname = any($1::text[])`

@@ -9,7 +9,7 @@ import {
   type ConnectorState,
   type Page,
   type RawRecord,
-  type Session,
+  type AccountReader,
   type Stream,
   type Window,
 } from '@assay/connectors'
@@ -27,7 +27,7 @@ import {
   listTransactions,
   storedBalances,
   storedKeys,
-} from './reckoning.ts'
+} from './books/reckoning.ts'
 import { createSandboxSimulator, type SandboxDialect } from './sandbox-simulator.ts'
 import { refusalsOf, scenariosOf } from './scenario-table.ts'
 import { assertVerdict, listVerdicts, type Reading } from './verdict.ts'
@@ -49,7 +49,7 @@ export interface ProviderUnderTest extends Omit<Reading, 'by'> {
   /** The fault that each of the simulator's failures must be reported as. */
   faults: Readonly<Record<string, { arm: ArmedFault; expects: Fault }>>
   /**
-   * How far back every position is resumed; all of history by default. For lists that are read in hundreds of pieces.
+   * How far back every page mark is resumed; all of history by default. For lists that are read in hundreds of pieces.
    */
   resumedMs?: number
   /** How late new records appear in the provider's lists; two minutes by default. */
@@ -105,8 +105,8 @@ interface World extends ProviderUnderTest {
   shared(): Promise<Connected>
   readAgain(ref: ConnectionRef): Promise<void>
   moveClock(ms: number): Promise<void>
-  /** A session of the suite's own; the engine does not read the connection afterwards. */
-  open(ref: ConnectionRef): Promise<Session>
+  /** A reader of the suite's own; the engine does not read the connection afterwards. */
+  open(ref: ConnectionRef): Promise<AccountReader>
   /** Everything that is stored equals everything that the simulator holds, to the last digit. */
   assertSame(connected: Connected): Promise<void>
 }
@@ -132,7 +132,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
 
   async function add(account: SimulatedAccount, owner: Awaited<ReturnType<TestEngine['newOwner']>>) {
     const credentials = await account.authorize((request) => engine.connections.toSignInUrl(providerId, request))
-    const request = { providerId, displayLabel: null, credentials, sessionId: null }
+    const request = { providerId, displayLabel: null, credentials, connectSessionId: null }
     const adding = engine.connections.add(owner, request)
     const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
     await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -161,7 +161,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
       const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
-      await engine.sync.begin(db, ref, lane)
+      await engine.sync.beginReading(db, ref, lane)
       await engine.drain({ delayed: true })
     },
     async moveClock(ms) {
@@ -171,11 +171,11 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
     async open(ref) {
       const opened = await engine.connections.open(ref)
       if (opened === undefined) throw new Error(`${ref.connectionId} cannot be opened`)
-      // The engine reserves nonces in its ledger of budgets, which this session goes around: these are far above its
+      // The engine reserves nonces in its ledger of budgets, which this reader goes around: these are far above its
       // own.
       nonceLast += 1_000_000n
       opened.nonces.use(BigInt(engine.clock.now()) * 1_000n + nonceLast)
-      return opened.session
+      return opened.reader
     },
     async assertSame({ ref, account }) {
       const held = await account.hold()
@@ -292,7 +292,7 @@ function checkTable(world: World, { providerId: provider, scenario: usual = 'def
 }
 
 function checkResuming(world: World): void {
-  it('every position of every list can be resumed by a new session, and leads to the same end', async () => {
+  it('every page mark of every list can be resumed by a new reader, and leads to the same end', async () => {
     const { ref } = await world.shared()
     const end = world.engine.clock.now()
     const window: Window = { unit: 'ms', start: Math.max(0, end - (world.resumedMs ?? end)), end }
@@ -300,9 +300,9 @@ function checkResuming(world: World): void {
       for (const partition of await listPartitions(world, ref, stream)) {
         const pages = await walk(await world.open(ref), stream, partition, window)
         for (const [index, from] of pages.entries()) {
-          const { position } = from
+          const { pageMark } = from
           const rest = await walk(await world.open(ref), stream, partition, window, from)
-          assert.deepEqual(keysOf(rest), keysOf(pages.slice(index)), `${stream.name} from ${position ?? 'the start'}`)
+          assert.deepEqual(keysOf(rest), keysOf(pages.slice(index)), `${stream.name} from ${pageMark ?? 'the start'}`)
         }
       }
     }
@@ -342,14 +342,14 @@ function outage({ faults }: World): ArmedFault {
 
 async function listPartitions(world: World, ref: ConnectionRef, { name, partitioned }: Stream): Promise<string[]> {
   if (!partitioned) return ['']
-  const session = await world.open(ref)
-  const listed = (await session.listPartitions?.({})) ?? []
+  const reader = await world.open(ref)
+  const listed = (await reader.listPartitions?.({})) ?? []
   return listed.filter(({ stream }) => stream === name).map(({ partition }) => partition)
 }
 
 interface WalkedPage {
-  position: string | null
-  /** As it was committed together with the position. */
+  pageMark: string | null
+  /** As it was committed together with the page mark. */
   state: ConnectorState
   records: readonly RawRecord[]
 }
@@ -357,23 +357,23 @@ interface WalkedPage {
 const pagesMax = 1_000
 
 async function walk(
-  session: Session,
+  reader: AccountReader,
   { name: stream }: Stream,
   partition: string,
   window: Window,
-  from: Pick<WalkedPage, 'position' | 'state'> = { position: null, state: {} },
+  from: Pick<WalkedPage, 'pageMark' | 'state'> = { pageMark: null, state: {} },
 ): Promise<WalkedPage[]> {
   const pages: WalkedPage[] = []
-  let { position, state } = from
+  let { pageMark, state } = from
   do {
     const page: Page = await retried(() =>
-      session.fetchPage({ stream, partition, window, position, cursor: null, state }),
+      reader.fetchPage({ stream, partition, window, pageMark, lastingMark: null, state }),
     )
-    pages.push({ position, state, records: page.records })
-    position = page.next
+    pages.push({ pageMark, state, records: page.records })
+    pageMark = page.next
     state = page.state ?? state
     assert.ok(pages.length < pagesMax, `${stream}: more than ${pagesMax} pages`)
-  } while (position !== null)
+  } while (pageMark !== null)
   return pages
 }
 
@@ -402,11 +402,11 @@ function checkFaults(world: World): void {
   for (const [name, { arm, expects }] of Object.entries(world.faults)) {
     it(`${name} is ${expects}, and the stored data stays correct`, async () => {
       const connected = await world.shared()
-      const session = await world.open(connected.ref)
+      const reader = await world.open(connected.ref)
       // It works until the fault comes. A sign-in renews its token here, and does not lose the next one to the fault.
-      await session.fetchBalances({})
+      await reader.fetchBalances({})
       await connected.account.arm(arm)
-      await assert.rejects(session.fetchBalances({}), (error) => {
+      await assert.rejects(reader.fetchBalances({}), (error) => {
         assert.ok(error instanceof SourceError, String(error))
         assert.equal(error.fault, expects)
         return true

@@ -7,7 +7,7 @@ import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { ProofRow } from '../../apps/server/src/proof/index.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
 import { toUnits } from '../reconciler.ts'
-import { heldBalances, heldChanges } from './reckoning.ts'
+import { heldBalances, heldChanges } from './books/reckoning.ts'
 import type { Held, SimulatedAccount } from './simulator.ts'
 
 interface Verdict {

@@ -64,6 +64,7 @@ describe('commands in the documents', () => {
   const run: Readonly<Record<string, readonly string[]>> = {
     // The two plain ones are `npm start` and `npm test`: .ci/run runs the second, which starts the first.
     'README.md': ['', 'walk-through'],
+    'docs/guides/integrate.md': ['', 'makes a login key'],
     'docs/guides/quickstart.md': ['', 'starts app.mjs'],
   }
   const documents = globSync(['*.md', 'docs/*.md', 'docs/guides/*.md', '{apps,packages,examples}/*/*.md'], {

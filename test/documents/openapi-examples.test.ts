@@ -135,6 +135,7 @@ describe('the examples of the OpenAPI documents', async () => {
     }
     await send('completeSessionCallback', keySession, {}, 400)
     assert.deepEqual(await ask('forwardProviderAnswer'), { redirect_to: null })
+    assert.deepEqual(await ask('findProviderAsker'), { asker: null })
   })
 
   it('enterprise: a tenant can read what its users granted, and end a consent', async () => {

@@ -56,6 +56,7 @@ it('the walk-through of the README runs, and prints what the README shows', asyn
   for (const [place, { script, shown }] of steps.entries()) {
     if (shown === undefined) continue
     const output = outputs[place] ?? ''
+    assert.ok(output.endsWith('\n'), `the prompt follows on the last line of:\n${script}`)
     assert.match(output.replaceAll(/\s/g, ''), toPattern(shown), `the README shows something else for:\n${script}`)
   }
 })

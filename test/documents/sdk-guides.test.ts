@@ -105,7 +105,7 @@ declare const tenant: EnterpriseClient`
 
   it('of integrate.md run: they connect, redeem, read, meet a refusal and read all users', async () => {
     const { stdout } = await run(process.execPath, ['out/guide.js'], { cwd: folder, env: environment })
-    assert.match(stdout, /^not_found There is no such transaction\. req_\w+$/m)
+    assert.match(stdout, /^not_found The transaction was not found: .+ req_\w+$/m)
     assert.match(stdout, /^\d+ users$/m)
     assert.match(stdout, /^usr_\w+ assets:read/m)
   })
@@ -126,7 +126,11 @@ declare const tenant: EnterpriseClient`
       npm_config_update_notifier: 'false',
       ...more,
     }
-    return (await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { cwd: root, env })).stdout
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { cwd: root, env })
+    // Each answer ends its line, for the reader's prompt and for the next answer. No JSON contains these two characters.
+    assert.match(stdout, /(?:^|\n)$/)
+    assert.doesNotMatch(stdout, /[}\]][{[]/)
+    return stdout
   }
 
   it('of copy.md run, and the copy equals the list', async () => {
@@ -145,6 +149,35 @@ declare const tenant: EnterpriseClient`
       await userOf('tester', 'empty'),
     )
     assert.match(printed, /"api_key":"[^"]{56}"[^]*"offset_ms":60000/)
+  })
+
+  it('of integrate.md make a login token that the service accepts', async () => {
+    const home = path.join(folder, 'login')
+    await mkdir(home)
+    const commands = await readSnippets('docs/guides/integrate.md', 'bash makes a login key')
+    await runShell(
+      commands.map((text) => text.replaceAll('/tmp/my-application', home)),
+      {},
+    )
+    const [module = ''] = await readSnippets('docs/guides/integrate.md', 'js login-token.mjs')
+    const codeChallenge = 'c'.repeat(43)
+    const wishes = { clientId: 'cli_demo', authUrl: api.url, ownUserId: 'customer 17', codeChallenge }
+    await writeFile(
+      path.join(home, 'make.mjs'),
+      `${module}\nprocess.stdout.write(createLoginToken(${JSON.stringify(wishes)}))`,
+    )
+    const { stdout: token } = await run(process.execPath, ['make.mjs'], { cwd: home })
+    const query = new URLSearchParams({
+      client_id: 'cli_demo',
+      code_challenge: codeChallenge,
+      code_challenge_method: 'S256',
+      state: crypto.randomUUID(),
+      login_token: token,
+    })
+    const begun = await api.call<{ session: { step: string } | null }>('POST', '/connect/v1/session', undefined, {
+      query: query.toString(),
+    })
+    assert.equal(begun.body.session?.step, 'consent', begun.text)
   })
 
   it('of quickstart.md make an application that connects, shows holdings and is notified of changes', async (test) => {

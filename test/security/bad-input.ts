@@ -9,6 +9,7 @@ import { listTargets, spoil, toDraft, toWire, type Target, type Wire } from './b
 import type { Operation } from '../documents/openapi-documents.ts'
 import { parseResponse, readText, type RawResponse } from './raw-response.ts'
 import { patienceMs } from '../until.ts'
+import { authorize, redeem } from '../application.ts'
 
 export type Bearers = Readonly<Record<Exclude<Target['access'], 'nobody'>, string>>
 
@@ -157,4 +158,30 @@ function findProblemFault(problem: Record<string, unknown>, status: number): str
   const missing = names.filter((name) => problem[name] === undefined)
   if (missing.length > 0) return `a problem document without ${missing.join(', ')}`
   return problem['status'] === status ? undefined : 'a problem document of another status'
+}
+
+/** One good bearer of each kind, so that a spoiled request gets as far as it can. */
+export async function signInForBadInput(url: string): Promise<Bearers> {
+  const { access_token: user } = await redeem(url, await authorize(url, 'bad input', []))
+  const tenant = await post<{ access_token: string }>(
+    `${url}/oauth/token`,
+    new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'cli_enterprise',
+      client_secret: 'sandbox-enterprise-secret',
+      scope: 'enterprise:read enterprise:manage',
+    }),
+  )
+  const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+  const query = `client_id=cli_demo&code_challenge=${challenge}&code_challenge_method=S256&state=${crypto.randomUUID()}`
+  const session = await post<{ session_secret: string }>(`${url}/connect/v1/session`, JSON.stringify({ query }))
+  const manage = await post<{ session_secret: string }>(`${url}/connect/v1/me/session`, '{"client_id":"cli_demo"}')
+  return { user, tenant: tenant.access_token, session: session.session_secret, manage: manage.session_secret }
+}
+
+async function post<T>(url: string, body: string | URLSearchParams): Promise<T> {
+  const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : {}
+  const response = await fetch(url, { method: 'POST', headers, body })
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as T
 }

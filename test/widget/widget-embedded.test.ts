@@ -13,11 +13,11 @@ import {
   seeAccessible,
   seeHeading,
   sendTestKey,
-  type Place,
+  type WidgetPage,
 } from './widget-person.ts'
 import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
 
-async function connectEmpty(place: Place): Promise<void> {
+async function connectEmpty(place: WidgetPage): Promise<void> {
   await reachChoice(place)
   await chooseKraken(place)
   await sendTestKey(place, 'A new account')
@@ -107,10 +107,10 @@ describe('the widget, hosted and opened elsewhere', () => {
     page.waitForFunction(
       `window.heard.map(({ type, code = '' }) => (type + ' ' + code).trim()).join().includes('${words}')`,
     )
-  const openCall = ({ widgetUrl, clientId }: WidgetWorld, options: string): string => `
+  const openCall = ({ widgetUrl, clientId }: WidgetWorld, options: string, more = ''): string => `
     window.handle = loader.openConnect(
       { widgetUrl: '${widgetUrl}', clientId: '${clientId}', codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-        state: '0b7e6a0c-6a3e-4a75-9d6e-0e2b1f3f9a11' },
+        state: '0b7e6a0c-6a3e-4a75-9d6e-0e2b1f3f9a11', ${more} },
       { ...${options}, onEvent: (event) => heard.push(event) })`
 
   /** To wait for a page's messages, the browser evaluates text, which the demo's own policy forbids. */
@@ -163,6 +163,23 @@ describe('the widget, hosted and opened elsewhere', () => {
         await hears(page, 'error origin_not_registered')
         assert.equal(await page.evaluate(`handle.finished.then(({ type }) => type)`), 'error')
       }
+    }, whileWatched))
+
+  it('a refused request is an error in the page, and its window does not load the redirect URI as well', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(openCall(here, `{ display: 'popup' }`, `scope: 'no:such'`))
+      const popup = await opened
+      const loaded: string[] = []
+      popup.on('request', (request) => loaded.push(request.url()))
+      const closed = popup.waitForEvent('close')
+      await hears(page, 'error invalid_request')
+      await closed
+      assert.deepEqual(
+        loaded.filter((url) => url.startsWith(here.demo.url)),
+        [],
+      )
     }, whileWatched))
 
   it('in a window, the page is notified when the widget is ready', () =>

@@ -7,13 +7,14 @@ import assert from 'node:assert/strict'
 import type { FrameLocator, Locator, Page } from 'playwright-core'
 
 /** A page, or the widget in a frame of one. */
-export type Place = Pick<Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'> | FrameLocator
+export type WidgetPage = Pick<Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'> | FrameLocator
 
-export const heading = (place: Place, name: string | RegExp): Locator => place.getByRole('heading', { level: 1, name })
-export const button = (place: Place, name: string | RegExp): Locator =>
+export const heading = (place: WidgetPage, name: string | RegExp): Locator =>
+  place.getByRole('heading', { level: 1, name })
+export const button = (place: WidgetPage, name: string | RegExp): Locator =>
   place.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
 
-export async function seeHeading(place: Place, name: string | RegExp): Promise<void> {
+export async function seeHeading(place: WidgetPage, name: string | RegExp): Promise<void> {
   await heading(place, name).waitFor()
 }
 
@@ -25,7 +26,7 @@ export function newEmail(): string {
   return `ada.${process.pid}.${people}@example.com`
 }
 
-export async function signIn(place: Place, email: string): Promise<void> {
+export async function signIn(place: WidgetPage, email: string): Promise<void> {
   await place.getByLabel('Email address').fill(email)
   await button(place, 'Email me a code').click()
   await seeHeading(place, 'Enter the six digits')
@@ -33,14 +34,14 @@ export async function signIn(place: Place, email: string): Promise<void> {
 }
 
 /** From the consent page to the list of providers. */
-export async function reachChoice(place: Place, email = newEmail()): Promise<void> {
+export async function reachChoice(place: WidgetPage, email = newEmail()): Promise<void> {
   await seeHeading(place, 'Northwind wants to see your crypto accounts')
   await button(place, 'Continue').click()
   await signIn(place, email)
   await seeHeading(place, 'Where are your assets?')
 }
 
-export async function chooseKraken(place: Place): Promise<void> {
+export async function chooseKraken(place: WidgetPage): Promise<void> {
   await place.getByRole('combobox').fill('krak')
   await place.getByRole('combobox').press('Enter')
   await seeHeading(place, 'Connect Kraken')
@@ -52,7 +53,7 @@ export interface TestKey {
 }
 
 /** Sandbox: a fresh key that behaves as its title says, filled in. */
-export async function fillTestKey(place: Place, title: string): Promise<TestKey> {
+export async function fillTestKey(place: WidgetPage, title: string): Promise<TestKey> {
   await place.getByText('Sandbox: use a test key').click()
   await button(place, new RegExp(`^${title}`)).click()
   await place.getByText('Looks right').nth(1).waitFor()
@@ -62,7 +63,7 @@ export async function fillTestKey(place: Place, title: string): Promise<TestKey>
   }
 }
 
-export async function sendTestKey(place: Place, title: string, press = 'Connect'): Promise<TestKey> {
+export async function sendTestKey(place: WidgetPage, title: string, press = 'Connect'): Promise<TestKey> {
   const filled = await fillTestKey(place, title)
   await button(place, press).click()
   return filled

@@ -1,5 +1,6 @@
-/** Connecting a provider that has both keys and a sign-in, in a real browser, by clicking (contract §4). */
+/** Connecting a provider that has both keys and a sign-in, in a real browser, by clicking. */
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { button, heading, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
@@ -121,4 +122,103 @@ describe('a provider with two ways to connect', () => {
       await page.getByRole('button', { name: 'Sign in again' }).waitFor()
       assert.equal(await heading(page, 'Connected').count(), 0)
     }))
+
+  describe('a sign-in that an application began for a user of its own', () => {
+    /** The address of the provider's page: the application can send it to a person who never used the application. */
+    async function beginAsApplication(): Promise<string> {
+      const { service, clientId, demo } = world()
+      const redirect_uri = `${demo.url}/callback`
+      const code_verifier = randomBytes(32).toString('base64url')
+      const request = {
+        client_id: clientId,
+        redirect_uri,
+        code_challenge: code_verifier,
+        code_challenge_method: 'plain',
+      }
+      const { code } = await post<{ code: string }>(
+        '/sandbox/authorizations',
+        JSON.stringify({ ...request, state: randomUUID(), user: 'of the application', providers: [] }),
+        { 'content-type': 'application/json' },
+      )
+      const { access_token } = await post<{ access_token: string }>(
+        '/oauth/token',
+        new URLSearchParams({
+          grant_type: 'authorization_code',
+          client_id: clientId,
+          redirect_uri,
+          code,
+          code_verifier,
+        }),
+      )
+      const { data } = await post<{ data: { redirect_url: string } }>(
+        '/accounts/v2/providers',
+        JSON.stringify({ provider_id: 'coinbase', connection: { type: 'oauth2' } }),
+        { 'content-type': 'application/json', authorization: `Bearer ${access_token}` },
+      )
+      return data.redirect_url
+
+      async function post<T>(path: string, body: string | URLSearchParams, headers = {}): Promise<T> {
+        const response = await fetch(service.url + path, { method: 'POST', body, headers })
+        assert.equal(response.status, 200, path)
+        return (await response.json()) as T
+      }
+    }
+
+    const question = 'Connect this Coinbase account to Northwind?'
+
+    /** The page's time stands still once it has loaded: how fast the test is does not matter. */
+    async function arriveFromProvider(): Promise<Page> {
+      const page = await world().openPage()
+      await page.clock.install()
+      await page.goto(await beginAsApplication())
+      await allow(page)
+      await heading(page, question).waitFor()
+      await page.clock.pauseAt(Date.now() + 1_000)
+      return page
+    }
+    /** Nothing happens by itself from then on, however long it takes. */
+    async function touch(page: Page): Promise<void> {
+      await page.mouse.move(10, 10)
+      await page.clock.runFor(60_000)
+      await page.clock.resume()
+    }
+    const untilTold = (page: Page): Promise<URLSearchParams> =>
+      page
+        .waitForRequest((request) => request.url().startsWith(`${world().demo.url}/callback?`))
+        .then((request) => new URL(request.url()).searchParams)
+
+    /** What the application is told. */
+    async function answerAfter(page: Page, name: string): Promise<URLSearchParams> {
+      const told = untilTold(page)
+      await button(page, name).click()
+      return told
+    }
+
+    it('is handed on when the person agrees, and names the application before that', async () => {
+      const page = await arriveFromProvider()
+      await touch(page)
+      await page.getByText('Northwind, an application of Northwind Labs, began this sign-in.').waitFor()
+      await seeAccessible(page, 'handing an account on to an application')
+      const answer = await answerAfter(page, 'Yes, connect it to Northwind')
+      assert.deepEqual([answer.has('code'), answer.get('error')], [true, null])
+      await world().close(page)
+    })
+
+    it('is handed on by itself when the person does nothing', async () => {
+      const page = await arriveFromProvider()
+      const told = untilTold(page)
+      await page.clock.runFor(10_000)
+      assert.ok((await told).has('code'))
+      await world().close(page)
+    })
+
+    it('waits once the person has touched the page, and ends when the person does not agree', async () => {
+      const page = await arriveFromProvider()
+      await touch(page)
+      await heading(page, question).waitFor()
+      const answer = await answerAfter(page, 'No, do not connect it')
+      assert.deepEqual([answer.has('code'), answer.get('error')], [false, 'access_denied'])
+      await world().close(page)
+    })
+  })
 })

@@ -1,5 +1,5 @@
 /**
- * Connecting a wallet in a real browser, by pasting it (contract §4). A secret that can spend must not leave the page.
+ * Connecting a wallet in a real browser, by pasting it. A secret that can spend must not leave the page.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

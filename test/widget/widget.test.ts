@@ -1,7 +1,9 @@
 /** The connect flow in a real browser, by clicking and typing, from the demo's button to the demo's holdings. */
 import assert from 'node:assert/strict'
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
+import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { servePages } from './static-host.ts'
 import { until } from '../until.ts'
 import {
@@ -231,6 +233,29 @@ describe('the connect widget', () => {
           'the words never leave the page',
         )
       }))
+
+    for (const [how, options] of [
+      ['a mouse', {}],
+      ['a finger on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }],
+    ] as const) {
+      it(`with ${how}, a click that leaves a mistyped field works, although the remark then moves what is below`, () =>
+        visit(async (page, here) => {
+          await begin(page, here)
+          await reachChoice(page)
+          await chooseKraken(page)
+          const field = page.getByLabel('API key')
+          await field.click()
+          await page.keyboard.type('cut')
+          const below = page.getByText('Sandbox: use a test key')
+          await below.scrollIntoViewIfNeeded()
+          const before = await below.boundingBox()
+          assert.ok(before !== null)
+          const [x, y] = [before.x + 20, before.y + before.height / 2]
+          await ('hasTouch' in options ? page.touchscreen.tap(x, y) : page.mouse.click(x, y))
+          await page.getByText('Too short: 3 of 56 characters').waitFor()
+          await button(page, /^A new account/).waitFor()
+        }, options))
+    }
   })
 
   describe('leaving, coming back and timing out', () => {
@@ -389,11 +414,14 @@ describe('the connect widget', () => {
         await page.reload()
         await page.getByRole('link', { name: 'Repair' }).click()
         await page.getByText('Use the email address with which you connected this account.').waitFor()
+        assert.equal(await button(page, 'Back').count(), 0, 'nothing comes before this screen')
         await signIn(page, newEmail())
         await page.getByText('The account to repair was connected with another email address.').waitFor()
         await seeAccessible(page, 'repair with another address')
-        await page.goto(here.demo.url)
-        await page.getByRole('link', { name: 'Repair' }).click()
+        await page.reload()
+        await button(page, 'Use another address').click()
+        await page.getByText('Use the email address with which you connected this account.').waitFor()
+        assert.equal(new URL(page.url()).search, '', 'the address bar is clean again')
         // The person is signed in, so the existing consent applies.
         await signIn(page, email)
         await seeHeading(page, 'Repair Kraken')
@@ -405,9 +433,43 @@ describe('the connect widget', () => {
         assert.notEqual(repaired.key, own.key)
         await seeHeading(page, 'Kraken is repaired')
         await seeAccessible(page, 'repaired')
+        assert.equal(await button(page, 'Not now').count(), 0, 'nothing is left to decline')
         await button(page, 'Finish').click()
         await page.getByText('Holdings').waitFor()
         assert.equal(await page.getByRole('link', { name: 'Repair' }).count(), 0)
+      }))
+  })
+
+  describe('repair by a login token', () => {
+    it('of another user does not speak of email addresses, and keeps no request with a token', () =>
+      visit(async (page, { service, widgetUrl, clientId, demo }) => {
+        const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+        await createTenants({ db: service.db }).addLoginKey(clientId, publicKey.export({ format: 'jwk' }))
+        const challenge = createHash('sha256').update(randomUUID()).digest('base64url')
+        const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+        const iat = Math.floor(Date.now() / 1_000)
+        const names = { iss: clientId, sub: 'ann-17', aud: service.url, jti: randomUUID(), code_challenge: challenge }
+        const text = `${encode({ alg: 'EdDSA' })}.${encode({ ...names, iat, exp: iat + 60 })}`
+        const loginToken = `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`
+        const request = new URLSearchParams({
+          response_type: 'code',
+          client_id: clientId,
+          redirect_uri: `${demo.url}/callback`,
+          scope: 'assets:read claims:read',
+          state: randomUUID(),
+          code_challenge: challenge,
+          code_challenge_method: 'S256',
+          connection_id: 'con_of_another_user',
+          login_token: loginToken,
+        })
+        await page.goto(`${widgetUrl}?${request.toString()}`)
+        await page.getByText('The account to repair belongs to another user of Northwind.').waitFor()
+        assert.equal(await button(page, 'Use another address').count(), 0)
+        await page.getByText('End it whenever you like at Northwind.').waitFor()
+        assert.equal(await page.getByText('Not how much you hold.').count(), 0)
+        await seeAccessible(page, 'repair of another user’s account')
+        const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+        assert.ok(!kept.includes(loginToken))
       }))
   })
 

@@ -5,7 +5,7 @@ import {
   ask,
   askToken,
   bearer,
-  begin,
+  beginConnectSession,
   codeFields,
   newPkce,
   postJson,
@@ -62,7 +62,7 @@ export const attacksOnCodes: Readonly<Record<string, Attack>> = {
   async 'PKCE downgrade: plain at a strict client'({ url, tenants }) {
     await tenants.updateClient(demo.clientId, { s256Only: true, requireCodeVerifier: true })
     try {
-      const { redirectTo, secret } = await begin(url, {
+      const { redirectTo, secret } = await beginConnectSession(url, {
         code_challenge_method: 'plain',
         code_challenge: 'v'.repeat(43),
       })
@@ -127,16 +127,19 @@ export const attacksOnCodes: Readonly<Record<string, Attack>> = {
       ...['HTTP://127.0.0.1:4100/callback', 'https://evil.example/callback', '//evil.example', 'javascript:alert(1)'],
     ]
     for (const trick of tricks) {
-      const { secret, redirectTo } = await begin(url, { redirect_uri: trick })
+      const { secret, redirectTo } = await beginConnectSession(url, { redirect_uri: trick })
       refuse(secret === null && redirectTo === null, `redirect_uri ${trick} was taken`)
     }
   },
   async 'open redirect'({ url }) {
     for (const mistake of [{ scope: 'everything' }, { response_type: 'token' }, { code_challenge: 'short' }]) {
-      const { redirectTo } = await begin(url, { ...mistake, redirect_uri: 'https://evil.example/' })
+      const { redirectTo } = await beginConnectSession(url, { ...mistake, redirect_uri: 'https://evil.example/' })
       refuse(redirectTo === null, 'an error was sent to an address that is not registered')
     }
-    const { redirectTo, secret } = await begin(url, { client_id: 'cli_nobody', redirect_uri: demo.redirectUri })
+    const { redirectTo, secret } = await beginConnectSession(url, {
+      client_id: 'cli_nobody',
+      redirect_uri: demo.redirectUri,
+    })
     refuse(redirectTo === null && secret === null, 'an unknown client was answered at its address')
   },
   async 'login_token replay'({ url, tenants }) {
@@ -146,7 +149,8 @@ export const attacksOnCodes: Readonly<Record<string, Attack>> = {
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { iss: demo.clientId, sub: 'named', aud: url, code_challenge: challenge, iat, exp: iat + 60 }
     const write = (more: object = {}): string => signToken(privateKey, kid, { ...claims, jti: randomUUID(), ...more })
-    const use = async (token: string) => (await begin(url, { code_challenge: challenge, login_token: token })).secret
+    const use = async (token: string) =>
+      (await beginConnectSession(url, { code_challenge: challenge, login_token: token })).secret
     const token = write()
     refuse((await use(token)) !== null && (await use(token)) === null, 'a login token worked twice')
     const other = write({ code_challenge: newPkce().challenge })

@@ -4,7 +4,16 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { demo, untilRead } from '../../application.ts'
-import { ask, askToken, bearer, begin, postJson, refuse, type Answer, type AttackWorld } from './attacks-world.ts'
+import {
+  ask,
+  askToken,
+  bearer,
+  beginConnectSession,
+  postJson,
+  refuse,
+  type Answer,
+  type AttackWorld,
+} from './attacks-world.ts'
 
 type Attack = (world: AttackWorld) => Promise<void>
 
@@ -96,7 +105,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     refuse((await remaining()) >= before - 1, 'requests without the secret were counted for the client')
   },
   async 'asking for a code and guessing it at once'({ url }) {
-    const { secret } = await begin(url)
+    const { secret } = await beginConnectSession(url)
     const session = sessionHeaders(secret ?? '')
     const email = () => postJson(`${url}/connect/v1/session/email`, { email: 'at-once@example.com' }, session)
     const guess = () => postJson(`${url}/connect/v1/session/code`, { code: '000000' }, session)
@@ -123,7 +132,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
   },
   async 'session fixation'({ url }) {
     const chosen = randomBytes(32).toString('base64url')
-    const { secret } = await begin(url, { session_secret: chosen })
+    const { secret } = await beginConnectSession(url, { session_secret: chosen })
     refuse(secret !== null && secret !== chosen, 'a session accepted a secret chosen by a client')
     const read = await ask(`${url}/connect/v1/session`, { headers: sessionHeaders(chosen) })
     refuse(read.status === 401, 'a secret that the service did not make opened a session')
@@ -132,14 +141,14 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
   },
   async 'state fixation'({ url }) {
     for (const state of [randomBytes(32).toString('base64url'), randomUUID()]) {
-      const { secret } = await begin(url)
+      const { secret } = await beginConnectSession(url)
       const answer = { code: 'c', state }
       const { status } = await postJson(`${url}/connect/v1/session/callback`, answer, sessionHeaders(secret ?? ''))
       refuse(status === 400, 'a provider’s answer with a made-up state was taken')
     }
   },
   async CSRF({ url }) {
-    const { secret } = await begin(url)
+    const { secret } = await beginConnectSession(url)
     const form = { method: 'POST', body: new URLSearchParams({}), headers: sessionHeaders(secret ?? '') }
     const posted = await ask(`${url}/connect/v1/session/decline`, form)
     refuse(posted.status === 415, 'a form of another page was taken')
@@ -154,7 +163,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
       const policy = headers.get('content-security-policy') ?? ''
       refuse(policy.includes("frame-ancestors 'none'"), `${path} may be framed`)
     }
-    const evil = await begin(url, { display: 'iframe', web_message_origin: 'https://evil.example' })
+    const evil = await beginConnectSession(url, { display: 'iframe', web_message_origin: 'https://evil.example' })
     refuse(evil.secret === null, 'an origin that is not registered may embed')
   },
   async 'SSRF through any URL'({ url, attacker }) {
@@ -166,8 +175,8 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     await once(trap, 'listening')
     const address = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/`
     try {
-      await begin(url, { redirect_uri: address })
-      await begin(url, { web_message_origin: address, display: 'popup', logo_uri: address })
+      await beginConnectSession(url, { redirect_uri: address })
+      await beginConnectSession(url, { web_message_origin: address, display: 'popup', logo_uri: address })
       const oauth2 = { provider_id: 'coinbase', connection: { type: 'oauth2', redirect_uri: address } }
       const headers = bearer(attacker.tokens.access_token).headers
       refuse((await postJson(`${url}/accounts/v2/providers`, oauth2, headers)).status === 400, 'an address was taken')
@@ -190,12 +199,12 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
       ' '.repeat(4_000),
     ]
     for (const text of long) {
-      const { secret } = await begin(url)
+      const { secret } = await beginConnectSession(url)
       const session = sessionHeaders(secret ?? '')
       const calls = [
         () => postJson(`${url}/connect/v1/session/email`, { email: text }, session),
         () => postJson(`${url}/connect/v1/session/code`, { code: text }, session),
-        () => begin(url, { redirect_uri: `https://${text}`, lang: text, state: text }),
+        () => beginConnectSession(url, { redirect_uri: `https://${text}`, lang: text, state: text }),
         () => ask(`${url}/accounts/v2/transactions?cursor=${encodeURIComponent(text)}`, bearer(token)),
         () => ask(`${url}/accounts/v2/transactions?start_time=${encodeURIComponent(text)}`, bearer(token)),
         () => askToken(url, { grant_type: text, code: text, code_verifier: text, client_id: demo.clientId }),
@@ -209,7 +218,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
   },
   async 'log injection'({ url, lines, victim }) {
     const forged = 'x\n{"level":50,"msg":"forged"}\r\u001b[31m'
-    const { secret } = await begin(url, { lang: forged, state: forged, scope: forged })
+    const { secret } = await beginConnectSession(url, { lang: forged, state: forged, scope: forged })
     await postJson(`${url}/connect/v1/session/email`, { email: forged }, sessionHeaders(secret ?? 'none'))
     await ask(`${url}/accounts/v2/${encodeURIComponent(forged)}`, {
       headers: { 'user-agent': 'x {"msg":"forged"}', ...bearer(victim.tokens.access_token).headers },

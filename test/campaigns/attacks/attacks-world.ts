@@ -76,7 +76,7 @@ export function newPkce(): { verifier: string; challenge: string } {
 export type Begun = { secret: string | null; redirectTo: string | null; status: number }
 
 /** The connect URL, as a browser opens it. */
-export async function begin(url: string, parameters: Record<string, string> = {}): Promise<Begun> {
+export async function beginConnectSession(url: string, parameters: Record<string, string> = {}): Promise<Begun> {
   const { challenge } = newPkce()
   const asked = { client_id: demo.clientId, code_challenge: challenge, code_challenge_method: 'S256' }
   const query = new URLSearchParams({ ...asked, state: randomUUID(), ...parameters }).toString()

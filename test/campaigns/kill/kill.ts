@@ -6,6 +6,8 @@
  * disturbed one begin from a clone of that, so ids are the same in all of them. A round ends when its sync has ended
  * and one more kill has met it at rest; rounds continue until there were enough kills.
  */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ofConnection } from '../../of-connection.ts'
 import { authorize, redeem } from '../../application.ts'
@@ -23,7 +25,10 @@ export interface KillOptions {
   kills: number
   seed: number
   victims?: readonly Victim[]
-  /** A module that the worker loads first. */
+  /**
+   * A module that the worker loads first. It writes the file `ready` into the data directory when the first kill may
+   * come.
+   */
   hook?: string
   /** False leaves out the undisturbed run: the provider's books alone are the judge. */
   compare?: boolean
@@ -156,6 +161,7 @@ async function disturb(
 ): Promise<void> {
   let { place } = start
   const victims = options.victims ?? ['worker', 'worker', 'postgres', 'postgres', 'api']
+  if (options.hook !== undefined) await untilReady(running)
   for (let isOver = false; !isOver && report.kills.length < options.kills;) {
     if (report.kills.length < options.kills - 1) await untilProgress(running, account, place)
     else await untilRest(running, account)
@@ -198,6 +204,11 @@ async function untilRest(running: Running, account: Account): Promise<void> {
   const isAtRest = async (): Promise<true | undefined> =>
     (await look(running, account)).phase === 'idle' ? true : undefined
   await untilAlive('the sync to end', running, isAtRest)
+}
+
+async function untilReady(running: Running): Promise<void> {
+  const file = path.join(running.environment['ASSAY_DATA_DIRECTORY'] ?? '', 'ready')
+  await untilAlive('the hook to be ready', running, () => Promise.resolve(existsSync(file) || undefined))
 }
 
 /** A kill must hit running work: otherwise a hundred kills would only delay a start. */

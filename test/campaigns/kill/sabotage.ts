@@ -5,21 +5,21 @@
  * The product has no switch for this: its source is rewritten while it is loaded, and a source that no longer has the
  * lines this knows is an error.
  *
- * The first worker that commits a bookmark alone then waits until it is killed, so that a kill cannot miss the moment.
- * It leaves a mark, and the workers after it wait a moment only.
+ * The first worker that commits a bookmark of the ledger alone then waits until it is killed, and the first kill waits
+ * for that, so that it cannot miss the moment: the file `ready` says so. The workers after it wait a moment only.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
 
-const mark = path.join(process.env['ASSAY_DATA_DIRECTORY'] ?? '', 'sabotaged')
-const isFirst = !existsSync(mark)
+const ready = path.join(process.env['ASSAY_DATA_DIRECTORY'] ?? '', 'ready')
+const isFirst = !existsSync(ready)
 const momentMs = 100
 
 Object.assign(globalThis, {
   async waitBeforeRows(hasRows: boolean): Promise<void> {
     if (isFirst && hasRows) {
-      writeFileSync(mark, '')
+      writeFileSync(ready, '')
       await new Promise(() => undefined)
     }
     await new Promise((resolve) => setTimeout(resolve, momentMs))
@@ -30,7 +30,7 @@ Object.assign(globalThis, {
 const rewrites: [RegExp, string][] = [
   [
     /const kept = await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
-    `globalThis.pageHasRows = windows.some(({ records }) => records.length > 0)
+    `globalThis.pageHasRows = windows.some(({ list, records }) => list.stream.required && records.length > 0)
       globalThis.rowsOfThePage = () => deps.db.transaction((later) => $1(later, $2))
       const kept = { added: 0, doubts: [] }`,
   ],

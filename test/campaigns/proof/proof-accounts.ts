@@ -76,7 +76,7 @@ export async function add(
 ): Promise<AddResult> {
   const { db } = engine
   const credentials = await account.authorize((request) => engine.connections.toSignInUrl(providerId, request))
-  const request = { providerId, displayLabel: null, credentials, sessionId: null, ...more }
+  const request = { providerId, displayLabel: null, credentials, connectSessionId: null, ...more }
   const adding = engine.connections.add(owner, request)
   const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
   await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -101,7 +101,7 @@ export async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise
   const row = await engine.db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
     ref.connectionId,
   ])
-  await engine.sync.begin(engine.db, ref, row.key_lane)
+  await engine.sync.beginReading(engine.db, ref, row.key_lane)
   await engine.drain({ delayed: true })
 }
 

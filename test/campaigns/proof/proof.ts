@@ -138,14 +138,14 @@ export async function openProofWorld(engine: TestEngine): Promise<ProofWorld> {
   const { loadConnector } = await import('@assay/connectors')
   const { getDefinition } = await import('@assay/connectors/catalog')
   const { toReach } = await import('../../../apps/server/src/sync/coverage.ts')
-  const { loadPlaces } = await import('../../../apps/server/src/sync/store.ts')
+  const { loadStandings } = await import('../../../apps/server/src/sync/store.ts')
   return {
     engine,
     async prove(ref, providerId, { thorough }) {
       const definition = getDefinition(providerId)
       const source = { connector: await loadConnector(providerId), definition }
       await engine.ledger.replay({ connectionId: ref.connectionId, apply: true, onProgress: () => undefined })
-      const reach = toReach(definition.streams, (await loadPlaces(engine.db, ref)).lists)
+      const reach = toReach(definition.streams, (await loadStandings(engine.db, ref)).lists)
       await engine.proof.prove(ref, source, reach, { thorough })
       const page = await engine.proof.list(ref, ref.connectionId, { limit: 1_000, after: undefined })
       const rows = page?.rows.filter(({ spam }) => !spam) ?? []

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import type { TestEngine } from '../../../apps/server/src/test-engine.ts'
-import { books } from '../../contract-suite/books.ts'
+import { books } from '../../contract-suite/books/books.ts'
 import { createSandboxSimulator } from '../../contract-suite/sandbox-simulator.ts'
 import { scenariosOf, scenarioTable, type ProviderName } from '../../contract-suite/scenario-table.ts'
 import { assertVerdict } from '../../contract-suite/verdict.ts'

@@ -19,7 +19,7 @@ import type {
   Io,
   Page,
   PageRequest,
-  Session,
+  AccountReader,
   StoredRecord,
 } from '../../../packages/connectors/src/kit/connector.ts'
 import { fetchText } from '../../../packages/connectors/src/kit/http.ts'
@@ -39,7 +39,7 @@ export const connector: Connector = {
   },
   open(credentials, io) {
     if (credentials.type !== 'api_key') throw new TypeError('Tidepool uses API keys')
-    return openSession(credentials, io)
+    return openReader(credentials, io)
   },
   linkKeys: ({ body }) => [readEntry(body).event],
   toTransactions,
@@ -59,7 +59,7 @@ const entrySchema = z.object({
   fee: z.string(),
 })
 
-function openSession(credentials: ApiKeyCredentials, io: Io): Session {
+function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   const call = async (path: string): Promise<unknown> => parseJson(await fetchSigned(credentials, io, path))
   return {
     async verify() {
@@ -97,11 +97,11 @@ function toBalance({ asset: code, amount }: { asset: string; amount: string }): 
   return { assetId, symbol, name, liquid: toAmount(amount), staked: toAmount('0') }
 }
 
-function toPagePath({ partition, window, position }: PageRequest): string {
+function toPagePath({ partition, window, pageMark }: PageRequest): string {
   const query = {
     from: String(window.start),
     to: String(window.end),
-    ...(position === null ? {} : { after: position }),
+    ...(pageMark === null ? {} : { after: pageMark }),
   }
   return `/v1/wallets/${encodeURIComponent(partition)}/entries?${new URLSearchParams(query).toString()}`
 }

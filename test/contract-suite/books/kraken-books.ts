@@ -1,6 +1,6 @@
 /** What the simulated Kraken holds, read from its books. */
-import { symbolOf as readCode, toUnits, type KrakenState } from '../reconciler.ts'
-import type { Held } from './simulator.ts'
+import { symbolOf as readCode, toUnits, type KrakenState } from '../../reconciler.ts'
+import type { Held } from '../simulator.ts'
 
 interface State extends KrakenState {
   deposits: { refid: string }[]

@@ -2,8 +2,8 @@
  * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days,
  * about four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
-import { bybitHeld, countedByList } from './spot-books.ts'
-import { describeContract } from './suite.ts'
+import { bybitHeld, countedByList } from '../books/spot-books.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract(
   {

@@ -2,8 +2,8 @@
  * Bitcoin keeps the contract of a provider, as far as one without keys and codes has one. The wallet is a single
  * address with several pages; wallets of many addresses are in bitcoin-wallets.pg.test.ts.
  */
-import { toHeld } from './bitcoin-books.ts'
-import { describeContract } from './suite.ts'
+import { toHeld } from '../books/bitcoin-books.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract(
   {

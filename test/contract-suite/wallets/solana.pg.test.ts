@@ -8,13 +8,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { minuteMs, SourceError } from '@assay/core'
 import { address as toAddress, createSolanaRpc, signature as toSignature } from '@solana/kit'
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
-import { toUnits } from '../reconciler.ts'
-import { until } from '../until.ts'
-import { refusalsOf, scenariosOf } from './scenario-table.ts'
-import { nativeMint, sol, toAssetId, toHeld, type State } from './solana-books.ts'
-import { assertVerdict } from './verdict.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import { openEngine, type TestEngine } from '../../../apps/server/src/test-engine.ts'
+import { toUnits } from '../../reconciler.ts'
+import { until } from '../../until.ts'
+import { refusalsOf, scenariosOf } from '../scenario-table.ts'
+import { nativeMint, sol, toAssetId, toHeld, type State } from '../books/solana-books.ts'
+import { assertVerdict } from '../verdict.ts'
 
 type Sums = Record<string, bigint>
 
@@ -79,7 +79,7 @@ async function openWorld(): Promise<World> {
     async connect({ address }, { read = true } = {}) {
       const owner = await engine.newOwner()
       const credentials = { type: 'wallet', address } as const
-      const request = { providerId: 'solana', displayLabel: null, credentials, sessionId: null }
+      const request = { providerId: 'solana', displayLabel: null, credentials, connectSessionId: null }
       const adding = engine.connections.add(owner, request)
       const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
       await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -93,7 +93,7 @@ async function openWorld(): Promise<World> {
       const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
-      await engine.sync.begin(db, ref, row.key_lane)
+      await engine.sync.beginReading(db, ref, row.key_lane)
       await engine.drain({ delayed: true })
     },
   }
@@ -348,7 +348,7 @@ describe('wallets on Solana', async () => {
     it(`${kind} is ${fault}`, async () => {
       const opened = await engine.connections.open(ref)
       await engine.control('providers/solana/faults', { kind })
-      const reading = opened?.session.fetchBalances({})
+      const reading = opened?.reader.fetchBalances({})
       await assert.rejects(reading ?? Promise.resolve(), (error) => {
         assert.ok(error instanceof SourceError, String(error))
         return error.fault === fault

@@ -1,6 +1,6 @@
 /** Kraken keeps the contract of a provider. */
-import { symbolOf, toHeld } from './kraken-books.ts'
-import { describeContract } from './suite.ts'
+import { symbolOf, toHeld } from '../books/kraken-books.ts'
+import { describeContract } from '../suite.ts'
 
 const reading = ['query-funds', 'query-ledger', 'query-closed-trades']
 

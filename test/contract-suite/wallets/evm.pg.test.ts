@@ -7,13 +7,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { minuteMs, SourceError } from '@assay/core'
 import { createPublicClient, erc20Abi, http, type Address } from 'viem'
-import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import { toUnits } from '../reconciler.ts'
-import { until } from '../until.ts'
-import { toAssetId, toHeld, type Network } from './evm-books.ts'
-import { refusalsOf, scenariosOf } from './scenario-table.ts'
-import { assertVerdict, listVerdicts } from './verdict.ts'
+import { openEngine, type TestEngine } from '../../../apps/server/src/test-engine.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import { toUnits } from '../../reconciler.ts'
+import { until } from '../../until.ts'
+import { toAssetId, toHeld, type Network } from '../books/evm-books.ts'
+import { refusalsOf, scenariosOf } from '../scenario-table.ts'
+import { assertVerdict, listVerdicts } from '../verdict.ts'
 
 type Sums = Record<string, bigint>
 
@@ -77,7 +77,7 @@ async function openWorld(): Promise<World> {
     async connect({ address }, { read = true } = {}) {
       const owner = await engine.newOwner()
       const credentials = { type: 'wallet', address } as const
-      const request = { providerId: 'evm', displayLabel: null, credentials, sessionId: null }
+      const request = { providerId: 'evm', displayLabel: null, credentials, connectSessionId: null }
       const adding = engine.connections.add(owner, request)
       const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
       await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -91,7 +91,7 @@ async function openWorld(): Promise<World> {
       const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
-      await engine.sync.begin(db, ref, row.key_lane)
+      await engine.sync.beginReading(db, ref, row.key_lane)
       await engine.drain({ delayed: true })
     },
   }
@@ -366,7 +366,7 @@ describe('wallets on EVM chains', async () => {
       const ref = await world.connect(await world.newWallet('empty'))
       const opened = await engine.connections.open(ref)
       await engine.control('providers/evm/faults', { kind })
-      const reading = opened?.session.fetchBalances({})
+      const reading = opened?.reader.fetchBalances({})
       await assert.rejects(reading ?? Promise.resolve(), (error) => {
         assert.ok(error instanceof SourceError, String(error))
         return error.fault === fault

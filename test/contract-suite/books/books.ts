@@ -4,11 +4,11 @@ import { toHeld as bitcoinHeld } from './bitcoin-books.ts'
 import { coinbase, toHeld as coinbaseHeld } from './coinbase-books.ts'
 import { toHeld as evmHeld } from './evm-books.ts'
 import { symbolOf as krakenSymbolOf, toHeld as krakenHeld } from './kraken-books.ts'
-import type { ProviderName } from './scenario-table.ts'
-import type { Booking, Held } from './simulator.ts'
+import type { ProviderName } from '../scenario-table.ts'
+import type { Booking, Held } from '../simulator.ts'
 import { toHeld as solanaHeld } from './solana-books.ts'
 import { bitfinexHeld, bybitHeld, okxHeld } from './spot-books.ts'
-import type { Reading } from './verdict.ts'
+import type { Reading } from '../verdict.ts'
 
 interface Books extends Reading {
   toHeld(state: never): Held

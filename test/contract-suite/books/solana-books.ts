@@ -1,8 +1,8 @@
 /**
  * What the simulated chain holds for a wallet, from its own books: the accounts, and what each transaction did to them.
  */
-import { toDecimalText } from '../reconciler.ts'
-import type { Held } from './simulator.ts'
+import { toDecimalText } from '../../reconciler.ts'
+import type { Held } from '../simulator.ts'
 
 export interface State {
   accounts: {

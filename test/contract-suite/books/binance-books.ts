@@ -3,8 +3,8 @@
  * balances. Written from Binance's documents; shares nothing with the connector.
  */
 import { createHash } from 'node:crypto'
-import { toUnits } from '../reconciler.ts'
-import type { Held, HeldRecord } from './simulator.ts'
+import { toUnits } from '../../reconciler.ts'
+import type { Held, HeldRecord } from '../simulator.ts'
 
 export interface BinanceState {
   balances: Record<string, string>

@@ -1,6 +1,6 @@
 /** OKX, read by the connector over ccxt, keeps the contract of a provider. It forgets trades after three months. */
-import { countedByList, okxHeld } from './spot-books.ts'
-import { describeContract } from './suite.ts'
+import { countedByList, okxHeld } from '../books/spot-books.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract(
   {

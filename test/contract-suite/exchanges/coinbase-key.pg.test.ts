@@ -1,6 +1,6 @@
 /** Coinbase keeps the contract of a provider, connected with an API key. */
-import { coinbase, coinbaseFaults, toHeld } from './coinbase-books.ts'
-import { describeContract } from './suite.ts'
+import { coinbase, coinbaseFaults, toHeld } from '../books/coinbase-books.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract({
   ...coinbase,

@@ -1,8 +1,8 @@
 /** What was stored, and what should have been, in exact whole numbers. Shares nothing with the connectors. */
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import type { Database } from '../../apps/server/src/db/index.ts'
-import { toUnits } from '../reconciler.ts'
-import type { Held } from './simulator.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import type { Database } from '../../../apps/server/src/db/index.ts'
+import { toUnits } from '../../reconciler.ts'
+import type { Held } from '../simulator.ts'
 
 /** By the asset's symbol, in 10⁻³⁰; zeros are left out. */
 export type Sums = Record<string, bigint>

@@ -1,6 +1,6 @@
 /** What the simulated chains hold for a wallet, from their own books: its balances, and what each block did to them. */
-import { toDecimalText } from '../reconciler.ts'
-import type { Held } from './simulator.ts'
+import { toDecimalText } from '../../reconciler.ts'
+import type { Held } from '../simulator.ts'
 
 export interface Effect {
   asset: string

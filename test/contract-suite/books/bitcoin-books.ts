@@ -1,6 +1,6 @@
 /** What the chain holds for a simulated wallet, from the simulator's own books. */
-import { toDecimalText } from '../reconciler.ts'
-import type { Held } from './simulator.ts'
+import { toDecimalText } from '../../reconciler.ts'
+import type { Held } from '../simulator.ts'
 
 export interface BitcoinState {
   balance_sat: { confirmed: string }

@@ -3,6 +3,6 @@
  * hundred calls, and the other parts need many of them: those are in binance-rest.ts.
  */
 import { binanceContract } from './binance-contract.ts'
-import { describeContract } from './suite.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract(binanceContract, ['reading', 'faults', 'scenarios'])

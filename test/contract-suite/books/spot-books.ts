@@ -1,7 +1,7 @@
 /** The books of the simulated spot exchanges, as their control API shows them: what happened, in plain terms. */
 import { dayMs } from '@assay/core'
-import { msUntilNoon } from '../noon.ts'
-import type { Held } from './simulator.ts'
+import { msUntilNoon } from '../../noon.ts'
+import type { Held } from '../simulator.ts'
 
 interface Happened {
   at: string

@@ -3,11 +3,11 @@ import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { NewCredentials } from '../../apps/server/src/connections/index.ts'
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import { openEngine } from '../../apps/server/src/test-engine.ts'
-import { until } from '../until.ts'
-import { coinbase, toHeld } from './coinbase-books.ts'
+import type { NewCredentials } from '../../../apps/server/src/connections/index.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import { openEngine } from '../../../apps/server/src/test-engine.ts'
+import { until } from '../../until.ts'
+import { coinbase, toHeld } from '../books/coinbase-books.ts'
 import {
   explained,
   heldBalances,
@@ -16,7 +16,7 @@ import {
   heldKeys,
   storedBalances,
   storedKeys,
-} from './reckoning.ts'
+} from '../books/reckoning.ts'
 
 interface Minted {
   account_id: string
@@ -64,7 +64,7 @@ describe('Coinbase', async () => {
 
   async function add(owner: Owner, credentials: NewCredentials) {
     const adding = engine.connections.add(owner, {
-      ...{ providerId: 'coinbase', displayLabel: null, credentials, sessionId: null },
+      ...{ providerId: 'coinbase', displayLabel: null, credentials, connectSessionId: null },
     })
     const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
     await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -93,7 +93,7 @@ describe('Coinbase', async () => {
     const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
       ref.connectionId,
     ])
-    await engine.sync.begin(db, ref, lane)
+    await engine.sync.beginReading(db, ref, lane)
   }
 
   async function moveClock(ms: number): Promise<void> {

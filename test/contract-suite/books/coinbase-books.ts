@@ -1,6 +1,6 @@
 /** What Coinbase holds for an account, from the simulator's own books, and what both ways to connect have in common. */
-import type { Held } from './simulator.ts'
-import type { ProviderUnderTest } from './suite.ts'
+import type { Held } from '../simulator.ts'
+import type { ProviderUnderTest } from '../suite.ts'
 
 interface State {
   balances: Record<string, string>

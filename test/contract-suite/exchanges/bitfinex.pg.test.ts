@@ -1,6 +1,6 @@
 /** Bitfinex, read by the connector over ccxt, stores what its simulator holds: rows that are arrays of JSON numbers. */
-import { bitfinexHeld, countedByList } from './spot-books.ts'
-import { describeContract } from './suite.ts'
+import { bitfinexHeld, countedByList } from '../books/spot-books.ts'
+import { describeContract } from '../suite.ts'
 
 describeContract(
   {

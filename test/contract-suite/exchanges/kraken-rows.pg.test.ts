@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
-import { openEngine } from '../../apps/server/src/test-engine.ts'
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import { listTransactions, storedKeys } from './reckoning.ts'
+import { ownedBySuite } from '../../../apps/server/src/oauth/test-oauth.ts'
+import { openEngine } from '../../../apps/server/src/test-engine.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import { listTransactions, storedKeys } from '../books/reckoning.ts'
 
 interface Row {
   id: string
@@ -95,7 +95,7 @@ describe('rows of real Kraken accounts', async () => {
   async function readAgain(ref: ConnectionRef): Promise<void> {
     const query = 'select key_lane from connections where id = $1'
     const { key_lane: lane } = await db.row<{ key_lane: string }>(query, [ref.connectionId])
-    await engine.sync.begin(db, ref, lane)
+    await engine.sync.beginReading(db, ref, lane)
     await engine.drain({ delayed: true })
   }
 

@@ -2,13 +2,13 @@
 import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { ConnectionRef } from '../../apps/server/src/owner.ts'
-import { openEngine } from '../../apps/server/src/test-engine.ts'
-import { until } from '../until.ts'
+import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
+import { openEngine } from '../../../apps/server/src/test-engine.ts'
+import { until } from '../../until.ts'
 import { startDelisting } from './binance-delisting.ts'
-import { symbolOf, toHeld, type BinanceState } from './binance-books.ts'
-import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from './reckoning.ts'
-import { assertVerdict, listVerdicts } from './verdict.ts'
+import { symbolOf, toHeld, type BinanceState } from '../books/binance-books.ts'
+import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from '../books/reckoning.ts'
+import { assertVerdict, listVerdicts } from '../verdict.ts'
 
 describe('Binance: an account with pairs that are gone', async () => {
   const delisting = await startDelisting()
@@ -34,7 +34,7 @@ describe('Binance: an account with pairs that are gone', async () => {
     const { api_key: apiKey, secret_key: secretKey } = minted.credentials
     const owner = await engine.newOwner()
     const credentials = { type: 'api_key', apiKey, secretKey } as const
-    const request = { providerId: 'binance', displayLabel: null, credentials, sessionId: null }
+    const request = { providerId: 'binance', displayLabel: null, credentials, connectSessionId: null }
     const adding = engine.connections.add(owner, request)
     const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
     await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
@@ -71,7 +71,7 @@ describe('Binance: an account with pairs that are gone', async () => {
       const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
-      await engine.sync.begin(db, ref, row.key_lane)
+      await engine.sync.beginReading(db, ref, row.key_lane)
       delisting.asked.length = 0
       await engine.drain({ delayed: true })
       assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')

@@ -6,11 +6,11 @@ import { addProvider, listAssets, getProof, listProviders, listTransactions, typ
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { openResource, until } from '../../apps/server/src/http/test-resource.ts'
-import { openEngine } from '../../apps/server/src/test-engine.ts'
-import { toDecimalText, toUnits } from '../reconciler.ts'
-import { until as untilThere } from '../until.ts'
-import { toHeld, type BitcoinState } from './bitcoin-books.ts'
+import { openResource, until } from '../../../apps/server/src/http/test-resource.ts'
+import { openEngine } from '../../../apps/server/src/test-engine.ts'
+import { toDecimalText, toUnits } from '../../reconciler.ts'
+import { until as untilThere } from '../../until.ts'
+import { toHeld, type BitcoinState } from '../books/bitcoin-books.ts'
 import {
   explained,
   heldBalances,
@@ -19,10 +19,10 @@ import {
   listTransactions as listStored,
   storedBalances,
   storedKeys,
-} from './reckoning.ts'
-import { scenariosOf } from './scenario-table.ts'
-import type { Held } from './simulator.ts'
-import { reckonVerdicts } from './verdict.ts'
+} from '../books/reckoning.ts'
+import { scenariosOf } from '../scenario-table.ts'
+import type { Held } from '../simulator.ts'
+import { reckonVerdicts } from '../verdict.ts'
 
 interface State extends BitcoinState {
   addresses: { address: string; chain: string; index: number; balance_sat: string; tx_count: number }[]
@@ -229,7 +229,7 @@ describe('a wallet whose chain changes', async () => {
     const owner = await engine.newOwner()
     const extendedPublicKey = credentials.extended_public_key ?? ''
     const adding = engine.connections.add(owner, {
-      ...{ providerId: 'bitcoin', displayLabel: null, sessionId: null },
+      ...{ providerId: 'bitcoin', displayLabel: null, connectSessionId: null },
       credentials: { type: 'wallet', extendedPublicKey },
     })
     const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
@@ -249,7 +249,7 @@ describe('a wallet whose chain changes', async () => {
         await ask('clock', { offset_ms: await engine.clock.advance(0) })
         const sql = 'select key_lane from connections where id = $1'
         const { key_lane: lane } = await db.row<{ key_lane: string }>(sql, [ref.connectionId])
-        await engine.sync.begin(db, ref, lane)
+        await engine.sync.beginReading(db, ref, lane)
         await engine.drain({ delayed: true })
         const held = toHeld(await ask<State>(`accounts/${id}/state`))
         assert.deepEqual(await storedKeys(db, ref), heldKeys(held))

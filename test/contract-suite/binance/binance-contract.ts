@@ -1,6 +1,6 @@
 /** Binance as the contract suite needs to know it. */
-import { symbolOf, toHeld } from './binance-books.ts'
-import type { ProviderUnderTest } from './suite.ts'
+import { symbolOf, toHeld } from '../books/binance-books.ts'
+import type { ProviderUnderTest } from '../suite.ts'
 
 export const binanceContract: ProviderUnderTest = {
   providerId: 'binance',
