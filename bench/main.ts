@@ -9,13 +9,12 @@ import type { Bench, Benchmark, Size } from './benchmark.ts'
 import { assets } from './benchmarks/serving/assets.ts'
 import { changes } from './benchmarks/serving/changes.ts'
 import { cluster } from './benchmarks/cluster.ts'
-import { depth } from './benchmarks/serving/depth.ts'
 import { derive } from './benchmarks/syncing/derive.ts'
 import { enterprise } from './benchmarks/serving/enterprise.ts'
 import { exchanges } from './benchmarks/syncing/exchanges.ts'
 import { growth } from './benchmarks/serving/growth.ts'
 import { history } from './benchmarks/serving/history.ts'
-import { pages } from './benchmarks/serving/pages.ts'
+import { pages, depth } from './benchmarks/serving/pages.ts'
 import { peer } from './benchmarks/serving/peer.ts'
 import { proof } from './benchmarks/syncing/proof.ts'
 import { start } from './benchmarks/start.ts'
@@ -50,7 +49,7 @@ const benchmarks: readonly Benchmark[] = [
   cluster,
 ]
 
-const usage = `usage: npm run bench -- [name …] [--full | --try] [--rounds n]
+const usage = `Usage: npm run bench -- [name …] [--full | --try] [--rounds n]
 
 ${benchmarks.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}`
 

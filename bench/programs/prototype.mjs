@@ -34,11 +34,11 @@ const kinds = {
   },
 }
 
-// A statement for each limit, with and without a place: a parameter that may be null hides the range from the planner,
+// A statement for each limit, with and without a point: a parameter that may be null hides the range from the planner,
 // and a limit that is a parameter makes PostgreSQL plan every request again.
 const statements = new Map()
-function statementOf(kind, limit, hasPlace) {
-  const name = `${kind} ${limit} ${hasPlace}`
+function statementOf(kind, limit, hasPoint) {
+  const name = `${kind} ${limit} ${hasPoint}`
   const known = statements.get(name)
   if (known !== undefined) return known
   const { caller, rows, item } = kinds[kind]
@@ -49,7 +49,7 @@ function statementOf(kind, limit, hasPlace) {
       select t.occurred_at, t.id, ${item} as item
       from transactions t join connections c on c.user_key = t.user_key and c.connection_key = t.connection_key
       where exists (select from caller) and ${rows}
-        ${hasPlace ? 'and (t.occurred_at, t.id) < ($3::timestamptz, $4::uuid)' : ''}
+        ${hasPoint ? 'and (t.occurred_at, t.id) < ($3::timestamptz, $4::uuid)' : ''}
       order by t.occurred_at desc, t.id desc limit ${limit + 1}) p`
   const made = { name, text }
   statements.set(name, made)

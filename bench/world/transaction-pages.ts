@@ -5,7 +5,7 @@
 import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
 import { createCursors } from '../../apps/server/src/http/paging/cursor.ts'
 import { subjectOf } from '../../apps/server/src/http/request/serve.ts'
-import { readPage } from '../../apps/server/src/enterprise/transactions/page-store.ts'
+import { readTenantPage } from '../../apps/server/src/enterprise/transactions/page-store.ts'
 import { testKeyring } from '../../apps/server/src/test-keys.ts'
 import { readTransactions } from '../../apps/server/src/portfolio/pages-store.ts'
 import type { LoadRequest } from './measuring/load.ts'
@@ -15,7 +15,7 @@ import { historyEndMs, historyStartMs } from './population.ts'
 
 export const pageSize = 30
 
-export interface Place {
+export interface TransactionPoint {
   occurredAt: string
   id: string
 }
@@ -23,7 +23,7 @@ export interface Place {
 /** A page of a user from a position in the history; the first page without one. */
 export interface Wanted {
   user: number
-  after: Place | undefined
+  after: TransactionPoint | undefined
 }
 
 /** Signed with the key that the API is started with, so that a walk can begin anywhere. */
@@ -35,13 +35,13 @@ export function randomUser(users: number): number {
 }
 
 /** A cursor need not name a row that exists. */
-export function randomPlace(): Place {
+export function randomPoint(): TransactionPoint {
   const atMs = historyStartMs + Math.random() * (historyEndMs - historyStartMs)
   return { occurredAt: new Date(atMs).toISOString(), id: middleId }
 }
 
 export function randomPages(users: number, count: number): Wanted[] {
-  return Array.from({ length: count }, () => ({ user: randomUser(users), after: randomPlace() }))
+  return Array.from({ length: count }, () => ({ user: randomUser(users), after: randomPoint() }))
 }
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
@@ -51,7 +51,7 @@ export function pageRequest({ user, after }: Wanted): LoadRequest {
   return { method: 'GET', path: toPath(listTransactions, people.userIdOf(user), after), headers }
 }
 
-export function tenantPageRequest(after: Place): LoadRequest {
+export function tenantPageRequest(after: TransactionPoint): LoadRequest {
   return {
     method: 'GET',
     path: toPath(listEnterpriseTransactions, null, after),
@@ -59,7 +59,11 @@ export function tenantPageRequest(after: Place): LoadRequest {
   }
 }
 
-function toPath(endpoint: { id: string; path: string }, userId: string | null, after: Place | undefined): string {
+function toPath(
+  endpoint: { id: string; path: string },
+  userId: string | null,
+  after: TransactionPoint | undefined,
+): string {
   const path = `${endpoint.path}?limit=${pageSize}`
   if (after === undefined) return path
   const { tenantId, clientId } = people
@@ -68,16 +72,16 @@ function toPath(endpoint: { id: string; path: string }, userId: string | null, a
   return `${path}&cursor=${cursors.write({ list: endpoint.id, subject }, {}, [after.occurredAt, after.id])}`
 }
 
-/** The same page from programs/prototype.mjs, whose cursor is the place itself. */
+/** The same page from programs/prototype.mjs, whose cursor is the point itself. */
 export function prototypePageRequest({ user, after }: Wanted): LoadRequest {
   return { method: 'GET', path: prototypePath('user', after), headers: bearer(people.accessTokenOf(user)) }
 }
 
-export function prototypeTenantPageRequest(after: Place): LoadRequest {
+export function prototypeTenantPageRequest(after: TransactionPoint): LoadRequest {
   return { method: 'GET', path: prototypePath('tenant', after), headers: bearer(people.tenantToken) }
 }
 
-function prototypePath(whose: string, after: Place | undefined): string {
+function prototypePath(whose: string, after: TransactionPoint | undefined): string {
   const place = after === undefined ? '' : `&after=${after.occurredAt}_${after.id}`
   return `/${whose}/transactions?limit=${pageSize}${place}`
 }
@@ -106,5 +110,5 @@ export async function pageScript(users: number): Promise<PgbenchScript> {
 export async function tenantPageScript(): Promise<PgbenchScript> {
   // The token in the form in which PostgreSQL reads bytes from text. Every page uses the same token.
   const tokenHash = Buffer.from(`\\x${people.sha256(people.tenantToken).toString('hex')}`)
-  return captureScript([setMoment], moment, (sql) => readPage(sql, tokenHash, { limit: pageSize, after }))
+  return captureScript([setMoment], moment, (sql) => readTenantPage(sql, tokenHash, { limit: pageSize, after }))
 }

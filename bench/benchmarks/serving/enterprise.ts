@@ -5,17 +5,16 @@
 import { listEnterpriseTransactions as endpoint } from '@assay/contract'
 import type { Bench, Benchmark, Finding } from '../../benchmark.ts'
 import { compare, measureAll, toComparison } from '../../measure.ts'
-import { startApi, underLoad, type Api } from '../../world/api.ts'
+import { startApi, underLoad, checkSameData, startPrototype, type Api } from '../../world/api.ts'
 import { measureLatency } from '../../world/measuring/latency.ts'
 import { describeCpus, loadedSide, type LoadRequest } from '../../world/measuring/load.ts'
 import { tenantToken } from '../../world/people.ts'
 import { preparePgbench } from '../../world/measuring/pgbench.ts'
 import { openPopulation, type Population } from '../../world/population.ts'
 import type { BenchDatabase } from '../../world/postgres.ts'
-import { checkSameData, startPrototype } from '../../world/prototype.ts'
 import {
   prototypeTenantPageRequest,
-  randomPlace,
+  randomPoint,
   tenantPageRequest,
   tenantPageScript,
 } from '../../world/transaction-pages.ts'
@@ -55,7 +54,7 @@ async function comparePages(
   const { seconds } = bench
   const prototype = await startPrototype(url)
   bench.onEnd(() => prototype.stop())
-  const places = Array.from({ length: requestsTotal }, randomPlace)
+  const places = Array.from({ length: requestsTotal }, randomPoint)
   const ours = { server: api, requests: places.map(tenantPageRequest) }
   const theirs = { server: prototype, requests: places.map(prototypeTenantPageRequest) }
   await checkSameData(ours, theirs)

@@ -171,7 +171,7 @@ async function post({ tokenUrl }: Server, agent: http.Agent, parameters: Record<
 }
 
 /** Inserts codes like those that the connect flow issues, spread evenly over the users. */
-async function insertCodes(db: Database, count: number, sessionIds?: readonly string[]): Promise<string[]> {
+async function insertCodes(db: Database, count: number, connectSessionIds?: readonly string[]): Promise<string[]> {
   const owners = Array.from({ length: count }, (_, index) => 1 + (index % users))
   const codes = owners.map((user) => newUserToken(userKeyOf(user), randomBytes))
   await db.execute(
@@ -184,7 +184,7 @@ async function insertCodes(db: Database, count: number, sessionIds?: readonly st
       ...[clientId, redirectUri, challenge, db.now()],
       codes.map(sha256),
       owners.map(userIdOf),
-      sessionIds ?? codes.map(() => null),
+      connectSessionIds ?? codes.map(() => null),
     ],
   )
   return codes
@@ -196,15 +196,15 @@ const firstProvisionalKey = 1_000
 /** Each code ends a session in which one connection was made; it was verified, and is being read. */
 async function insertSessionCodes(db: Database, count: number): Promise<string[]> {
   await db.execute('delete from connections where connection_key >= $1', [firstProvisionalKey])
-  const sessionIds = Array.from({ length: count }, () => `ses_${randomBytes(13).toString('hex')}`)
-  const codes = await insertCodes(db, count, sessionIds)
+  const connectSessionIds = Array.from({ length: count }, () => `ses_${randomBytes(13).toString('hex')}`)
+  const codes = await insertCodes(db, count, connectSessionIds)
   await db.execute(
     `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
        status, account_fingerprint, key_lane, session_id, created_at, added_at)
      select c.user_key, $1::integer + row_number() over (partition by c.user_key), 'con_' || c.session_id, c.tenant_key,
        c.tenant_id, c.user_id, 'kraken', 'api_key', 'syncing', c.session_id, c.session_id, c.session_id, $3, $3
      from authorization_codes c where c.session_id = any($2::text[])`,
-    [firstProvisionalKey, sessionIds, db.now()],
+    [firstProvisionalKey, connectSessionIds, db.now()],
   )
   return codes
 }

@@ -9,7 +9,7 @@ import { getDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../../../apps/server/src/db/index.ts'
 import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
 import { toReach } from '../../../apps/server/src/sync/coverage.ts'
-import { loadPlaces } from '../../../apps/server/src/sync/store.ts'
+import { loadStandings } from '../../../apps/server/src/sync/store.ts'
 import type { Benchmark } from '../../benchmark.ts'
 import { measure } from '../../measure.ts'
 import { openEngine } from '../../world/engine.ts'
@@ -39,7 +39,7 @@ export const proof: Benchmark = {
     const engine = await openEngine(database, installation.environment)
     const ref = await findRef(db)
     const source = { connector: await loadConnector(provider), definition: getDefinition(provider) }
-    const reach = toReach(source.definition.streams, (await loadPlaces(db, ref)).lists)
+    const reach = toReach(source.definition.streams, (await loadStandings(db, ref)).lists)
     const judge = async (): Promise<number> => {
       let spentMs = 0
       for (let count = 0; count < proofsPerRun; count += 1) {
