@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../apps/server/src/db/index.ts'
+import { workerNodeOptions } from '../../apps/cli/src/starting/init.ts'
 import { authorize, redeem } from '../../test/application.ts'
 import type { Say } from '../measure.ts'
 import { assay, startApi } from './api.ts'
@@ -84,7 +85,12 @@ export async function startInstallation({ db, url: databaseUrl }: BenchDatabase,
     advanceClock,
     newToken: async (user) => (await redeem(url, await authorize(url, user, []))).access_token,
     startWorker: () =>
-      startProcess({ name: 'worker', words: [assay, 'worker'], environment, ready: /"role":"(worker)".*"ready"/ }),
+      startProcess({
+        name: 'worker',
+        words: [assay, 'worker'],
+        environment: { ...environment, NODE_OPTIONS: workerNodeOptions },
+        ready: /"role":"(worker)".*"ready"/,
+      }),
     async connect(token, account) {
       const began = performance.now()
       const connectionId = await add(token, account)

@@ -9,6 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
+import { workerNodeOptions } from '../../apps/cli/src/starting/init.ts'
 import { parseConfig, readEnvironment } from '../../apps/server/src/config/config.ts'
 import { settings } from '../../apps/server/src/config/settings.ts'
 import { createFleetMetrics, createMetrics, type FleetFigures } from '../../apps/server/src/telemetry/index.ts'
@@ -207,6 +208,13 @@ describe('deploy/compose.yaml', () => {
       proxy: ['NET_BIND_SERVICE'],
       postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
     })
+  })
+
+  it('starts workers with the options that keep their memory flat, as `assay init` does', () => {
+    assert.deepEqual(
+      [worker.environment['NODE_OPTIONS'], api.environment['NODE_OPTIONS']],
+      [workerNodeOptions, undefined],
+    )
   })
 
   it('names third-party images by version and digest, so that a moved tag changes nothing', () => {

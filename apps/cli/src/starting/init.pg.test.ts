@@ -42,6 +42,7 @@ describe('assay init', () => {
     const [api, worker] = [await readSettings(files.api), await readSettings(files.worker)]
     assert.equal('ASSAY_SEALING_PRIVATE_KEYS' in api, false)
     assert.equal(api['ASSAY_SERVER_KEYS'], worker['ASSAY_SERVER_KEYS'])
+    assert.deepEqual([api['NODE_OPTIONS'], worker['NODE_OPTIONS']], [undefined, '--max-semi-space-size=16'])
     for (const file of Object.values(files)) assert.equal((await stat(file)).mode & 0o077, 0, file)
 
     const listed = await run(['client', 'list', tenant_id, '--json'], worker)
