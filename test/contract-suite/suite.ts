@@ -207,6 +207,18 @@ function checkReading(world: World): void {
     else assert.notDeepEqual(summed, stored)
   })
 
+  if (getDefinition(world.providerId).storiesStayInLists === true) {
+    it('no story has records of two lists, as the definition says', async () => {
+      const { ref } = await world.shared()
+      const crossing = await world.engine.db.rows(
+        `select group_key from raw_records where user_key = $1 and connection_key = $2
+         group by group_key having count(distinct (stream, partition)) > 1`,
+        [ref.userKey, ref.connectionKey],
+      )
+      assert.deepEqual(crossing, [])
+    })
+  }
+
   it('an account that never held anything is read without fault', async () => {
     const connected = await world.connect({ account: await world.simulatorUnderTest.newAccount('empty') })
     const { ref } = connected

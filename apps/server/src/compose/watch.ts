@@ -49,10 +49,10 @@ function toReason(asked: Asked<object>): string {
 export function watchLedger(ledger: Ledger, metrics: Metrics): Ledger {
   return {
     ...ledger,
-    async derive(ref, source, mayContinue, sinceMs) {
+    async derive(ref, source, mayContinue, part) {
       const beganMs = performance.now()
       try {
-        return await ledger.derive(ref, source, mayContinue, sinceMs)
+        return await ledger.derive(ref, source, mayContinue, part)
       } finally {
         metrics.deriveSeconds.observe({ provider: source.connector.providerId }, secondsSince(beganMs))
       }

@@ -35,7 +35,7 @@ export { ConnectionGone } from './locks-store.ts'
 export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay/replay.ts'
 export type { Which as ReplayedWhich } from './replay/replay-store.ts'
 export type { Source } from './deriving/draft.ts'
-export type { ListKey, PoisonedTime } from './records/raw-store.ts'
+export type { ListKey, PoisonedTime, WholePart } from './records/raw-store.ts'
 export type { CompleteWindow } from './records/reread-store.ts'
 
 /** What one or more pages of a list showed. */
@@ -78,11 +78,11 @@ export interface Ledger {
     pages: readonly ShownPages[],
   ): Promise<boolean>
   /**
-   * Derives the groups that are due, newest first; false when `mayContinue` ended it first. With `sinceMs` it derives
-   * only groups that have no older record: what was read must begin well before it, or a group that is cut in two there
-   * looks whole.
+   * Derives the groups that are due, newest first; false when `mayContinue` ended it first. With a part it derives only
+   * groups of that part: what was read must begin well before its `sinceMs`, or a group that is cut in two there looks
+   * whole.
    */
-  derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, sinceMs?: number): Promise<boolean>
+  derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, part?: raw.WholePart): Promise<boolean>
   /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
   /**
@@ -139,8 +139,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
       return reread.hasNews(sql, ref, compared)
     },
 
-    async derive(ref, source, mayContinue, sinceMs) {
-      if (!(await derive(ref, source, mayContinue, sinceMs))) return false
+    async derive(ref, source, mayContinue, part) {
+      if (!(await derive(ref, source, mayContinue, part))) return false
       return matchOwnTransfers(deps, ref, mayContinue)
     },
 

@@ -43,7 +43,7 @@ describe('after a first read of trades', async () => {
     for (let from = 0; from < records.length; from += pageSize) {
       await keepAt(ref, 'ledger', ...records.slice(from, from + pageSize))
       if (from + pageSize === 2 * recent) {
-        await derive(ref, { sinceMs: noonMs - recent * 3_600_000 + 8 * dayMs })
+        await derive(ref, { part: { sinceMs: noonMs - recent * 3_600_000 + 8 * dayMs, lists: [] } })
       }
     }
     await derive(ref)

@@ -10,7 +10,7 @@ import type { Database, Sql } from '../db/index.ts'
 import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createPrices, type Prices } from '../prices/index.ts'
-import { createLedger, type Ledger, type LedgerDeps } from './index.ts'
+import { createLedger, type Ledger, type LedgerDeps, type WholePart } from './index.ts'
 
 export interface Written {
   /** The id in its stored form. */
@@ -48,7 +48,7 @@ export interface TestLedger {
 
 interface DeriveOptions {
   by?: Connector
-  sinceMs?: number
+  part?: WholePart
   storySpanMs?: number
   state?: ConnectorState
 }
@@ -139,8 +139,8 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     keep: (...records) => keepAt(ref, 'ledger', ...records),
     keepAt,
     keepFunding: (stream, ...records) => keepAt(ref, stream, ...records),
-    derive(of = ref, { by = connector, sinceMs, storySpanMs = getDefinition('kraken').storySpanMs, state = {} } = {}) {
-      return ledger.derive(of, { connector: by, storySpanMs, state }, () => true, sinceMs)
+    derive(of = ref, { by = connector, part, storySpanMs = getDefinition('kraken').storySpanMs, state = {} } = {}) {
+      return ledger.derive(of, { connector: by, storySpanMs, state }, () => true, part)
     },
     listWritten: () =>
       db.rows('select id, group_key, change_seq, updated_at, document from transactions order by group_key'),

@@ -88,7 +88,7 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
     (!isSilent && (opened.status === 'syncing' || (await deps.ledger.hasNews(deps.db, ref, opened.connector, pages))))
   if (isNew) {
     const kept = await commit(deps, reading, finished, close)
-    if (kept === 'kept') reading.onKept(finished.reduce((sum, { records }) => sum + records.length, 0))
+    if (kept === 'kept') reading.onProgress(finished.reduce((sum, { records }) => sum + records.length, 0))
     return kept
   }
   return (await close(deps.db, [])) ? 'kept' : 'overtaken'

@@ -1,4 +1,5 @@
 /** A long history is derived while it is being read. */
+import type { Stream } from '@assay/connectors'
 import { dayMs, hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -85,6 +86,29 @@ describe('while a long history is being read', async () => {
     assert.ok(oldestMs >= reader.clock.now() - 31 * dayMs)
     assert.equal((await reader.listAmounts(ref)).length, recordsCount / 2 + 1)
   })
+
+  for (const storiesStayInLists of [true, undefined] as const) {
+    it(`a list that was read to its end is ${storiesStayInLists ? 'shown' : 'kept back'} when stories ${storiesStayInLists ? 'never' : 'may'} cross lists`, async () => {
+      const second: Stream = { ...plainStream, name: 'second' }
+      const provider = createLong({ streams: [plainStream, second], ...(storiesStayInLists && { storiesStayInLists }) })
+      provider.lists.set('second/', [record('late', reader.clock.now() - 900 * dayMs, { links: ['alone'] })])
+      const ref = await reader.connectTest()
+      const isShown = async (): Promise<boolean> => (await findOldestMs(ref)) < reader.clock.now() - 900 * dayMs
+      let seen: { halves: number; shown: boolean } | undefined
+      provider.answer = async ({ stream, window }, page) => {
+        if (stream === 'second' && window.end < reader.clock.now() - dayMs && seen === undefined) {
+          if (storiesStayInLists) await until('the first list', async () => ((await isShown()) ? true : undefined))
+          seen = { shown: await isShown(), halves: await countHalves(ref) }
+        }
+        return page
+      }
+      await reader.drain({ delayed: true })
+      assert.equal(seen?.shown, storiesStayInLists === true)
+      // The newest record and the oldest have no other half.
+      if (storiesStayInLists) assert.ok(seen.halves <= 2)
+      assert.equal((await reader.listAmounts(ref)).length, recordsCount / 2 + 2)
+    })
+  }
 
   it('a failure to derive ends the job, and what was read is derived by the next', async () => {
     createLong({ streams: [{ ...plainStream, newestFirst: true }] })

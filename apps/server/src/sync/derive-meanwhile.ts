@@ -1,11 +1,13 @@
 /**
- * Derives the newer part of a history while the older one is being read. A long history takes hours at some providers,
- * and is shown as far as it has been read; and what has to be derived at the end is little.
+ * Derives what has been read of a history while the rest is being read: its newer part, and whole lists where no story
+ * crosses them. A long history takes hours at some providers, and is shown as far as it has been read; and what has to
+ * be derived at the end is little.
  */
+import type { WholePart } from '../ledger/index.ts'
 import { keepFinished, type Kept } from './commit.ts'
 import { isRequiredAway } from './read-lists.ts'
 import { listIdOf, listLists, standingOfList, type Reading, type ReadingDeps } from './reading.ts'
-import { mergeSpans, type Span } from './plan.ts'
+import { floorOf, mergeSpans, type Span } from './plan.ts'
 import type { List } from './standings.ts'
 
 /** Fewer records wait for the next ones: each time costs a few statements. */
@@ -21,6 +23,7 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
   let underWay: Promise<void> | undefined
   let kept: Kept = 'kept'
   let derivedSinceMs = Infinity
+  const derivedLists = new Set<string>()
   let records = 0
   let hasEnded = false
 
@@ -30,10 +33,13 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
       // Windows that were put aside count as covered, but their records are not in the database yet.
       if ((await keepFinished(deps, reading)) === 'overtaken') return giveUp()
       const sinceMs = findWholeSince(reading)
-      if (sinceMs >= derivedSinceMs) return
-      derivedSinceMs = sinceMs
+      const lists = listWhole(reading).filter((list) => !derivedLists.has(listIdOf(list)))
+      if (sinceMs >= derivedSinceMs && lists.length === 0) return
       records = 0
-      await derive(deps, reading, sinceMs)
+      derivedSinceMs = Math.min(sinceMs, derivedSinceMs)
+      for (const list of lists) derivedLists.add(listIdOf(list))
+      const keys = lists.map(({ stream, partition }) => ({ stream: stream.name, partition }))
+      await derive(deps, reading, { sinceMs, lists: keys })
     } while (!hasEnded && records >= recordsMin)
   }
 
@@ -51,7 +57,7 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
     underWay.catch(() => undefined)
   }
 
-  reading.onKept = (added) => {
+  reading.onProgress = (added) => {
     records += added
     if (underWay === undefined && !hasEnded && records >= recordsMin) begin()
   }
@@ -65,13 +71,13 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
   }
 }
 
-/** False when the allowance ended it first. Without `sinceMs`, everything is derived. */
-export async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: number): Promise<boolean> {
+/** False when the allowance ended it first. Without a part, everything is derived. */
+export async function derive(deps: ReadingDeps, reading: Reading, part?: WholePart): Promise<boolean> {
   const { ref, opened, state } = reading
   // Deriving needs every list without which a record could be misunderstood.
   if (isRequiredAway(reading)) return true
   const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
-  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), sinceMs)
+  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), part)
 }
 
 /**
@@ -81,6 +87,12 @@ export async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: numb
 function findWholeSince(reading: Reading): number {
   const { storySpanMs } = reading.opened.definition
   return Math.max(0, ...listLists(reading).map((list) => findReadSince(reading, list) + storySpanMs))
+}
+
+/** The lists that can be derived, however far the others have been read. */
+function listWhole(reading: Reading): List[] {
+  if (reading.opened.definition.storiesStayInLists !== true) return []
+  return listLists(reading).filter((list) => findReadSince(reading, list) <= floorOf(list.stream, reading.untilMs))
 }
 
 /**

@@ -78,7 +78,7 @@ export function listRereads(
     })
 }
 
-function floorOf({ unit, retentionMs }: Stream, until: number): number {
+export function floorOf({ unit, retentionMs }: Stream, until: number): number {
   if (unit === 'block') return 0
   return retentionMs === null ? beginningMs : Math.max(beginningMs, until - retentionMs)
 }

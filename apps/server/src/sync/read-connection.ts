@@ -84,7 +84,7 @@ export async function readConnection(
       missing: new Map(),
       again: new Map(),
       walked: new Map(),
-      onKept: () => undefined,
+      onProgress: () => undefined,
       heights: new Map(),
     },
     progressed: new Set(),

@@ -256,7 +256,7 @@ async function keepPages(deps: ReadingDeps, reading: Reading, walk: Walk, pages:
   walk.from = to
   if (kept === 'kept') {
     noteWalked(reading, walk, pages)
-    reading.onKept(countRecords(pages))
+    reading.onProgress(countRecords(pages))
   }
   return kept
 }
@@ -298,7 +298,10 @@ async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, commit
   const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)
   if (isSmall) reading.recordsAhead -= countRecords(waiting)
   const kept = isSmall ? await putAside(deps, reading, toWindow(reading, walk, waiting)) : await committer.finish(walk)
-  if (kept === 'kept') coverInMemory(reading, list, walk.window)
+  if (kept === 'kept') {
+    coverInMemory(reading, list, walk.window)
+    if (!isSmall) reading.onProgress(0)
+  }
   return kept
 }
 

@@ -94,8 +94,8 @@ export interface Reading {
    * counts the window only when it is read to its end.
    */
   walked: Map<string, Span>
-  /** Records were kept, this many. */
-  onKept(records: number): void
+  /** Records were kept, this many; zero when a window was kept to its end. */
+  onProgress(records: number): void
   /** By list of blocks: where reading ends, from the height that was asked for once. */
   heights: Map<string, number>
   /** Lists that this job has read a page of. */

@@ -65,6 +65,7 @@ interface Options {
   budget?: Partial<Budget>
   atOnce?: CallsAtOnce
   storySpanMs?: number
+  storiesStayInLists?: true
 }
 
 export function createTestProvider({
@@ -72,8 +73,13 @@ export function createTestProvider({
   budget,
   atOnce,
   storySpanMs = dayMs,
+  storiesStayInLists,
 }: Options = {}): TestProvider {
-  const definition: ProviderDefinition = { ...getDefinition('kraken'), streams, storySpanMs, settlesMs: 0 }
+  const definition: ProviderDefinition = {
+    ...getDefinition('kraken'),
+    ...{ streams, storySpanMs, settlesMs: 0 },
+    ...(storiesStayInLists && { storiesStayInLists }),
+  }
   const provider: TestProvider = {
     lists: new Map(),
     partitions: [],

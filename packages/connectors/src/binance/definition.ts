@@ -90,6 +90,8 @@ export const binanceDefinition = {
   ],
   // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
   storySpanMs: 7 * dayMs,
+  // Fiat orders take half an hour, and nothing else has to wait for them.
+  storiesStayInLists: true,
   settlesMs: 60_000,
   // Flexible products, which count as liquid here, grow in the Earn wallet every minute
   // (binance.com/en/earn/simple-earn, "What rewards can I earn"). The list of rewards has one row for each day.

@@ -111,6 +111,11 @@ export interface ProviderDefinition {
   streams: readonly [Stream, ...Stream[]]
   /** A gap longer than this between two neighbouring records begins another story, even when they share a link key. */
   storySpanMs: number
+  /**
+   * Set when no story has records of two lists. A list that was read to its end is then shown while others are still
+   * being read.
+   */
+  storiesStayInLists?: true
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
   /** The connector's `version` if it is not 1, for processes that never load the connector. */

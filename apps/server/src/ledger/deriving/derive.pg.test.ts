@@ -59,13 +59,13 @@ describe('deriving', () => {
     const countUnseen = async (): Promise<number> =>
       (await db.rows("select from pg_class where relname in ('raw_records', 'due_groups') and reltuples < 0")).length
     assert.equal(await countUnseen(), 2)
-    await derive(undefined, { sinceMs: noonMs })
+    await derive(undefined, { part: { sinceMs: noonMs, lists: [] } })
     assert.equal(await countUnseen(), 0)
 
     // Statistics of one record say nothing about a thousand.
     const more = Array.from({ length: 1_000 }, (_, index) => ledgerRow(`M${index}`, `M${index}`, {}, noonMs + index))
     await keep(...more)
-    await derive(undefined, { sinceMs: noonMs })
+    await derive(undefined, { part: { sinceMs: noonMs, lists: [] } })
     const { reltuples } = await db.row<{ reltuples: number }>(
       "select reltuples::integer from pg_class where relname = 'raw_records'",
     )

@@ -44,25 +44,25 @@ type Derive = (
   ref: ConnectionRef,
   source: Source,
   mayContinue: () => boolean,
-  sinceMs: number | undefined,
+  part: raw.WholePart | undefined,
 ) => Promise<boolean>
 
 export function createDerive(deps: DeriveDeps): Derive {
   const pricedToday = new Set<string>()
-  return async (ref, source, mayContinue, sinceMs) => {
+  return async (ref, source, mayContinue, part) => {
     // While a history is being read, the tables may have been empty a minute ago.
-    if (sinceMs !== undefined) await ensureStatistics(deps.db)
-    const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPoint, limit: groupsPerBatch, sinceMs })
+    if (part !== undefined) await ensureStatistics(deps.db)
+    const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPoint, limit: groupsPerBatch, part })
     const isIdle = first.groups.length === 0
     if (first.groups.length === groupsPerBatch) await ensureStatistics(deps.db)
     // A holding has a value on every day since it began, even on days without a transaction. Once a day is enough for a
     // connection that has nothing new.
     const today = `${deps.db.now().slice(0, 10)} ${ref.userKey} ${ref.connectionKey}`
-    if (isIdle && (sinceMs !== undefined || pricedToday.has(today))) return true
+    if (isIdle && (part !== undefined || pricedToday.has(today))) return true
     const ensurePrices = await createEnsurePrices(deps, ref)
-    const due = { ref, source, sinceMs }
+    const due = { ref, source, part }
     if (!isIdle && !(await deriveDue({ ...deps, ensurePrices }, due, { first, mayContinue }))) return false
-    if (sinceMs === undefined) {
+    if (part === undefined) {
       await ensurePrices(new Set(await listHeldAssetIds(deps.db, ref)), Infinity)
       if (pricedToday.size >= pricedTodayMax) pricedToday.clear()
       pricedToday.add(today)
@@ -75,7 +75,8 @@ export function createDerive(deps: DeriveDeps): Derive {
 interface Due {
   ref: ConnectionRef
   source: Source
-  sinceMs: number | undefined
+  /** Undefined when the whole history has been read. */
+  part: raw.WholePart | undefined
 }
 
 interface Drafted {
@@ -88,11 +89,11 @@ interface Drafted {
  * Drafts one batch after another. Records of a wallet may be large, and a stranger decides how many of them share a
  * group: then a batch has fewer groups, down to a single one, and those after it may have more again.
  */
-function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, sinceMs }: Due) {
+function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, part }: Due) {
   let limit = groupsPerBatch
   return async (from: raw.DuePoint, listed?: raw.DuePage): Promise<Drafted> => {
     for (let known = listed; ; known = undefined) {
-      const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, sinceMs }))
+      const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, part }))
       const keys = page.groups.map(({ key }) => key)
       const records = await raw.listRaw(deps.db, ref, keys, keys.length > 1 ? batchBytesMax : undefined)
       if (records === undefined) {

@@ -95,7 +95,7 @@ describe('deriving what is recent first', () => {
       ledgerRow('L3', 'cut', { type: 'trade', asset: 'ZUSD' }, noonMs + 1),
       ledgerRow('L4', 'recent'),
     )
-    assert.equal(await derive(ref, { sinceMs: noonMs }), true)
+    assert.equal(await derive(ref, { part: { sinceMs: noonMs, lists: [] } }), true)
     const groups = async (): Promise<string[]> => (await listWritten()).map(({ group_key }) => group_key)
     assert.deepEqual(await groups(), ['recent'])
     assert.equal((await db.rows('select from due_groups')).length, 2)

@@ -139,34 +139,52 @@ export interface DuePoint {
 
 export const newestPoint: DuePoint = { occurredAt: 'infinity', groupKey: '' }
 
+/** A part of a history that is being read: what it holds has been read whole. */
+export interface WholePart {
+  /** Groups without an older record; Infinity when there are none. */
+  sinceMs: number
+  /** Lists that were read to their end, and share no group with another list. */
+  lists: readonly ListKey[]
+}
+
+// The OFFSETs keep the other conditions out of the look-up: PostgreSQL searched the records of each group among all
+// older ones of the connection, which took a minute for 100,000 of them.
+const recordsOfDue = (columns: string): string => `(select ${columns} from raw_records r
+  where r.user_key = $1 and r.connection_key = $2 and r.group_key = d.group_key offset 0) r`
+const isWholeByTime = `d.occurred_at >= $6::timestamptz and not exists (
+  select from ${recordsOfDue('r.occurred_at')} where r.occurred_at < $6::timestamptz)`
+const isWholeByList = `exists (
+  select from ${recordsOfDue('r.stream, r.partition')}
+  join unnest($7::text[], $8::text[]) as l (stream, partition) using (stream, partition))`
+
 /**
  * Newest first, from a point on: rows of the batches before it were deleted, but stay in the index until a vacuum, and
- * each batch would step over all of them. With `sinceMs` only groups that have no older record. The OFFSET keeps their
- * times out of the look-up: PostgreSQL searched the records of each group among all older ones of the connection, which
- * took a minute for 100,000 of them.
+ * each batch would step over all of them.
  */
 export async function listDueGroups(
   sql: Sql,
   ref: ConnectionRef,
-  { from, limit, sinceMs }: { from: DuePoint; limit: number; sinceMs: number | undefined },
+  { from, limit, part }: { from: DuePoint; limit: number; part: WholePart | undefined },
 ): Promise<DuePage> {
-  const whole = `and d.occurred_at >= $6::timestamptz and not exists (
-    select from (select r.occurred_at from raw_records r
-      where r.user_key = $1 and r.connection_key = $2 and r.group_key = d.group_key offset 0) r
-    where r.occurred_at < $6::timestamptz)`
-  const values = [...keysOf(ref), from.occurredAt, from.groupKey, limit]
+  const isWhole = part?.lists.length === 0 ? isWholeByTime : `(${isWholeByTime} or ${isWholeByList})`
   const rows = await sql.rows<{ group_key: string; occurred_at: string; mark: string }>(
     `select d.group_key, d.occurred_at, d.mark from due_groups d
      where d.user_key = $1::bigint and d.connection_key = $2::integer
-       and (d.occurred_at, d.group_key) < ($3::timestamptz, $4::text) ${sinceMs === undefined ? '' : whole}
+       and (d.occurred_at, d.group_key) < ($3::timestamptz, $4::text) ${part === undefined ? '' : `and ${isWhole}`}
      order by d.occurred_at desc, d.group_key desc limit $5::bigint`,
-    sinceMs === undefined ? values : [...values, toTime(sinceMs)],
+    [...keysOf(ref), from.occurredAt, from.groupKey, limit, ...(part === undefined ? [] : valuesOfPart(part))],
   )
   const last = rows.at(-1)
   return {
     groups: rows.map((row) => ({ key: row.group_key, mark: row.mark })),
     last: last === undefined ? from : { occurredAt: last.occurred_at, groupKey: last.group_key },
   }
+}
+
+function valuesOfPart({ sinceMs, lists }: WholePart): unknown[] {
+  const since = sinceMs === Infinity ? 'infinity' : toTime(sinceMs)
+  if (lists.length === 0) return [since]
+  return [since, lists.map(({ stream }) => stream), lists.map(({ partition }) => partition)]
 }
 
 /** Makes groups due that may not have changed, and returns them as `listDueGroups` would. */
