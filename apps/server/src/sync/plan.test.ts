@@ -48,6 +48,16 @@ describe('the next window', () => {
     assert.equal(nextStep(plain, covered({ start: beginningMs, end: until + hourMs }), until), 'covered')
   })
 
+  it('does not divide a list that is walked by ids', () => {
+    const byId: Stream = { ...plain, walkedWhole: true }
+    const recent = until - 30 * dayMs
+    assert.deepEqual(nextStep(byId, nothing, until, recent), {
+      kind: 'open',
+      window: { start: beginningMs, end: until },
+    })
+    assert.deepEqual(nextStep(plain, nothing, until, recent), { kind: 'open', window: { start: recent, end: until } })
+  })
+
   it('goes backwards from now in steps of the widest window', () => {
     const { windows } = readAll({ ...plain, windowMax: 24 * hourMs, retentionMs: 60 * hourMs }, [], until)
     assert.deepEqual(

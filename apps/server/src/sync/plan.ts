@@ -41,8 +41,9 @@ export type Step = { kind: 'open'; window: Span } | { kind: 'resume'; bookmark: 
  * A gap that begins before `notBefore` is cut there: its newer part is a window of its own, and the older one touches
  * it, so that the two become one when both are read.
  */
-export function nextStep(stream: Stream, standing: Standing, until: number, notBefore?: number): Step {
+export function nextStep(stream: Stream, standing: Standing, until: number, since?: number): Step {
   const { covered, open, missing } = standing
+  const notBefore = stream.walkedWhole === true ? undefined : since
   const [gap] = listGaps([...covered, ...open, ...missing], floorOf(stream, until), until)
   const [bookmark] = open.toSorted((a, b) => b.end - a.end)
   if (gap === undefined || (bookmark !== undefined && bookmark.end > gap.end)) {

@@ -84,6 +84,7 @@ export const binanceDefinition = {
         remedy: 'Binance’s own export (Orders, Spot Order, Trade History, Export) has the trades of delisted pairs.',
       }),
       partitioned: true,
+      walkedWhole: true,
     },
     listStream('fiat_deposits', endpoints.fiatOrders, { overlap: dayMs }),
     listStream('fiat_withdrawals', endpoints.fiatOrders, { overlap: dayMs }),

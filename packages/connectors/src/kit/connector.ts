@@ -139,6 +139,11 @@ export interface Stream {
    * moment on, and is shown while the rest is being read.
    */
   newestFirst?: true
+  /**
+   * Set when a walk reads the list to its end by ids, whatever its window: the last weeks cannot be read before the
+   * rest.
+   */
+  walkedWhole?: true
   /** What one page costs. */
   cost: Cost
   /** A history without this stream is incomplete. The others only add detail. */
