@@ -17,7 +17,8 @@ const statusSchema = z.object({
   confirmed: z.boolean(),
   block_hash: z.string().nullish(),
   block_height: digits.nullish(),
-  block_time: digits.nullish(),
+  // Later times are of the year 2286 and after it.
+  block_time: digits.max(10).nullish(),
 })
 const transactionSchema = z.object({
   txid: txidSchema,

@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 import type { StreamName } from './definition.ts'
 
 const digits = z.string().regex(/^\d{1,78}$/)
@@ -109,8 +109,8 @@ export type Internal = Omit<z.infer<typeof internal>, 'hash' | 'transactionHash'
 export const parseTransaction = (body: string): Transaction => transaction.parse(parseJson(body))
 export const parseToken = (body: string): TokenRow => token.parse(parseJson(body))
 export const parseWithdrawal = (body: string): Withdrawal => withdrawal.parse(parseJson(body))
-export const readReceipt = (answer: unknown): Receipt => receipt.parse(answer)
-export const parseReceipt = (body: string): Receipt => readReceipt(parseJson(body))
+export const readReceipt = (answer: unknown): Receipt => readAnswer('eth_getTransactionReceipt', receipt, answer)
+export const parseReceipt = (body: string): Receipt => receipt.parse(parseJson(body))
 
 export function parseInternal(body: string): Internal {
   const { hash: named, transactionHash, ...row } = internal.parse(parseJson(body))

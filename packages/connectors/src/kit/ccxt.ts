@@ -92,6 +92,8 @@ function classifyWithWords(exchange: Exchange, { wordsOf, findError }: CcxtOptio
       const [, , url, , , , response] = answer as unknown[]
       const endpoint = String(url).split('?')[0]?.split('/').at(-1) ?? ''
       const detail = `${endpoint}: ${wordsOf(response).join(', ')}`
+      // ccxt looks for texts in the answer, and breaks down where it finds something else.
+      if (error instanceof TypeError) throw new SourceError('unreadable_answer', `${endpoint}: not an error of ccxt`)
       throw findError?.(detail) ?? toSourceError(error, detail)
     }
   }

@@ -88,6 +88,7 @@ describe('one request', () => {
 
   it('an answer with more values than memory has room for is refused before it is parsed', async () => {
     const dense = {
+      'tables inside each other': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
       'nested lists': '['.repeat(2_000_000) + ']'.repeat(2_000_000),
       'empty objects': `[${Array.from({ length: 1_000_000 }, () => '{}').join(',')}]`,
       numbers: `[${Array.from({ length: 2_000_000 }, () => '1').join(',')}]`,

@@ -20,6 +20,8 @@ const valuesMax = 1_500_000
  * one transaction and the histories of exchanges without pages.
  */
 const membersMax = 50_000
+/** Lists and tables inside each other. An honest answer has some ten; a million of them take seconds to parse. */
+const depthMax = 1_000
 /** A shorter text cannot have more members. */
 const shortLengthMax = membersMax
 
@@ -115,7 +117,7 @@ function assertReadable(text: string): void {
     if (code === quote) at = endOfString(text, at) - 1
     else if (code === openingBracket || code === openingBrace) {
       values += 1
-      members.push(1)
+      if (members.push(1) > depthMax) throw tooMuch(`more than ${depthMax} lists inside each other`)
     } else if (code === closingBracket || code === closingBrace) members.pop()
     else if (code === comma) {
       values += 1

@@ -45,6 +45,13 @@ describe('an id that no index can hold', () => {
   })
 })
 
+it('a record of a time that no database keeps is unreadable', () => {
+  for (const at of [-1, NaN, 253_402_300_800_000, 8.64e15 + 1]) {
+    const record = toRawRecord('{}', window, () => ({ key: 'a', occurredAtMs: at }))
+    assert.deepEqual([record.occurredAtMs, record.unreadable], [1_999, 'the time is out of range'])
+  }
+})
+
 describe('records outside of their window', () => {
   it('are left to the windows that they belong to: the start is inside, the end is not', () => {
     const records = [999, 1_000, 1_999, 2_000].map((at) => ({ key: String(at), occurredAtMs: at, body: '' }))

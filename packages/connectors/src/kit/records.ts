@@ -11,6 +11,9 @@ const reasonLengthMax = 200
 /** Ids have some tens of characters. PostgreSQL refuses to index some thousand, and the whole page with them. */
 export const keyLengthMax = 300
 
+/** Later years have five digits, which PostgreSQL does not read. */
+const timeMaxMs = Date.UTC(10_000, 0, 1)
+
 /**
  * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that
  * cannot be parsed and has no such id is known by the hash of its text. Without a time it is filed under the end of its
@@ -25,6 +28,7 @@ export function toRawRecord(
   try {
     const found = read(body)
     if (found.key.length > keyLengthMax) throw new RangeError(`the id is longer than ${keyLengthMax} characters`)
+    if (!(found.occurredAtMs >= 0 && found.occurredAtMs < timeMaxMs)) throw new RangeError('the time is out of range')
     return { ...found, body }
   } catch (error) {
     const isShort = key !== undefined && key.length <= keyLengthMax

@@ -186,6 +186,7 @@ describe('answers that are not JSON of the API', () => {
     ['truncated JSON', '{"error":[],"result":{"ledger":{"L4UESK', 'unreadable_answer'],
     ['nothing', '', 'unreadable_answer'],
     ['JSON of another shape', '[1,2]', 'unreadable_answer'],
+    ['errors that are not texts', '{"error":[{"code":7}]}', 'unreadable_answer'],
     ['a result of another shape', '{"error":[],"result":{"ledger":7}}', 'unreadable_answer'],
     ['502', { status: 502, body: 'Bad gateway' }, 'venue_down'],
     ['520', { status: 520, body: '<html>' }, 'venue_down'],

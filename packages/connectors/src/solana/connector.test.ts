@@ -141,6 +141,7 @@ describe('a Solana wallet', () => {
   it('Metaplex: the address of the metadata follows from the mint', () => {
     // The metadata account of USDC, as explorers show it.
     assert.equal(toMetadataAddress(usdc), '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq')
+    assert.throws(() => toMetadataAddress(usdc.replace('E', '0')), isFault('unreadable_answer'))
   })
 })
 

@@ -4,6 +4,7 @@
  * (developers.metaplex.com/token-metadata; solana.com/docs/core/pda).
  */
 import { createHash } from 'node:crypto'
+import { SourceError } from '@assay/core'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
 import { z } from 'zod'
@@ -99,6 +100,8 @@ const metadataProgram = base58.decode('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x
  * counts.
  */
 export function toMetadataAddress(mint: string): string {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(mint))
+    throw new SourceError('unreadable_answer', 'a mint is not an address')
   const seeds = [Buffer.from('metadata'), metadataProgram, base58.decode(mint)]
   for (let bump = 255; bump >= 0; bump -= 1) {
     const hash = createHash('sha256')
