@@ -11,7 +11,7 @@ import type { Keyring } from '../keys.ts'
 import { countAuditOfUser } from '../audit-log/index.ts'
 import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
-import { createMetering } from '../metering/index.ts'
+import { createMetering, type Metering } from '../metering/index.ts'
 import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
@@ -27,6 +27,7 @@ export interface Engine {
   assets: Assets
   connections: Connections
   ledger: Ledger
+  metering: Metering
   prices: Prices
   proof: Proof
   sync: Sync
@@ -122,7 +123,7 @@ export function createEngine(deps: EngineDeps): Engine {
     watch: watchReading(metrics),
     prove: (ref, source, reach) => proof.prove(ref, source, reach),
   })
-  return { assets, connections, ledger, prices, proof, sync, webhooks }
+  return { assets, connections, ledger, metering, prices, proof, sync, webhooks }
 }
 
 export function openWebhooks({

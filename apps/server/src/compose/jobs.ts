@@ -14,7 +14,7 @@ const tenantsEveryMs = 1_000
 
 export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
   const { config, db, keyring, clock, log, tenants, oauth, metrics } = parts
-  const { connections, ledger, prices, sync, webhooks } = parts.engine
+  const { connections, ledger, metering, prices, sync, webhooks } = parts.engine
   const mailer = parts.mail.mailer && watchMailer(parts.mail.mailer, metrics)
   const { listenUrl } = config.database
   const onTime = <Name extends JobName>(handle: Handler<Name>): Handler<Name> => {
@@ -54,6 +54,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
     handlers: traceHandlers(watchHandlers(handlers, metrics), parts.tracer),
     concurrency: config.worker.concurrency,
+    isSlow: (providerId) => metering.isSlow(providerId),
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,
     log,

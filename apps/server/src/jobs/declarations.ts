@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
+import { checkFlags, readFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -23,6 +24,8 @@ export interface Declaration<Schema extends z.ZodType = z.ZodType> {
   /** Jobs of one lane run one after another, whichever worker takes them. */
   lane?(payload: z.output<Schema>): string
   priority(payload: z.output<Schema>): Priority
+  /** What it shares the places of a worker with (shares.ts). */
+  flags?(payload: z.output<Schema>): string[]
   /** What becomes of `interactive` where dozens of the tenant's jobs wait already; crowded by default. */
   amongMany?: 'background'
   /** Can be asked to end early when a person waits for its place (make-room.ts). */
@@ -45,6 +48,10 @@ const connection = owner.extend({
   connectionId: z.string(),
 }) satisfies z.ZodType<ConnectionRef>
 
+/** The lane of a key begins with its provider. */
+export const toProviderLane = (providerId: string, key: string): string => `${providerId} ${key}`
+const providerOfLane = (lane: string): string => lane.split(' ', 1)[0] ?? ''
+
 /** The lane of a key is part of the payload: a connection that was repaired since has another one. */
 const reading = {
   ref: connection,
@@ -55,10 +62,11 @@ const reading = {
 
 export const declarations = {
   verify: declare({
-    payload: z.object({ ref: connection, lane: z.string() }),
+    payload: z.object({ ref: connection, lane: z.string(), providerId: z.string() }),
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
     priority: () => 'interactive',
+    flags: ({ providerId }) => checkFlags(providerId),
     makesRoom: false,
   }),
   destroy: declare({
@@ -73,6 +81,7 @@ export const declarations = {
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
     priority: ({ interactive }) => (interactive === true ? 'interactive' : 'background'),
+    flags: ({ lane }) => readFlags(providerOfLane(lane)),
     makesRoom: true,
   }),
   refresh: declare({
@@ -89,6 +98,7 @@ export const declarations = {
     // history to read, and would otherwise keep every other job waiting.
     priority: ({ run, kind, inBackground }) =>
       inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
+    flags: ({ lane }) => readFlags(providerOfLane(lane)),
     // An application may ask for it for all its users, every minute.
     amongMany: 'background',
     makesRoom: true,

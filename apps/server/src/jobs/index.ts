@@ -7,7 +7,7 @@ import { findTraceparent } from '../trace-context.ts'
 import { declarations, toStored, type Declaration, type JobName, type PayloadOf } from './declarations.ts'
 import { insertJob, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
 
-export { parseStored } from './declarations.ts'
+export { parseStored, toProviderLane } from './declarations.ts'
 export type { Handler, Handlers, JobName, PayloadOf } from './declarations.ts'
 export { bringJobsForward } from './queue-store.ts'
 export { repeat } from './rounds.ts'
@@ -49,6 +49,7 @@ function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>, tr
     key: subject === undefined ? name : `${name}:${subject}`,
     lane: declaration.lane?.(payload),
     priority: declaration.priority(payload),
+    flags: declaration.flags?.(payload),
     amongMany: declaration.amongMany,
   }
 }

@@ -18,8 +18,10 @@ export interface Room {
   /** The signal of a job that can be asked to end early. */
   enter(jobId: string, laneId: number | null): AbortSignal
   leave(jobId: string): void
-  /** Checks the queue once. `isFull` says that this worker has no free slot. */
-  look(isFull: boolean): Promise<void>
+  /**
+   * Checks the queue once. `isFull` says that this worker has no free slot; it takes no job that has one of the flags.
+   */
+  look(isFull: boolean, flags: readonly string[]): Promise<void>
 }
 
 /** More than the slots of a worker; the next check sees the rest. */
@@ -46,9 +48,9 @@ export function createRoom(db: Database): Room {
     },
     leave: (jobId) => void running.delete(jobId),
 
-    async look(isFull) {
+    async look(isFull, flags) {
       if (running.size === 0) return
-      const waiting = await listInteractive(db, looksAtMax)
+      const waiting = await listInteractive(db, looksAtMax, flags)
       // One slot for each of them, counting the slots that are about to become free.
       let places = [...running.values()].filter(({ stop }) => stop.signal.aborted).length
       for (const { laneId, blocked } of waiting) {

@@ -52,6 +52,8 @@ export interface QueuedJob {
   key: string
   lane?: string | undefined
   priority: Priority
+  /** What a worker may refuse to take for now (shares.ts). */
+  flags?: readonly string[] | undefined
   amongMany?: 'background' | undefined
 }
 
@@ -60,23 +62,25 @@ export interface QueuedJob {
  * interval, which that statement may compute.
  */
 export function toInsertJob(job: QueuedJob, offset: number, delay: string): { call: string; values: unknown[] } {
-  const [task, payload = '', lane, key, given = ''] = [1, 2, 3, 4, 5].map((place) => `$${offset + place}`)
+  const [task, payload = '', lane, key, given = '', flags] = [1, 2, 3, 4, 5, 6].map((place) => `$${offset + place}`)
   const priority = job.priority === 'interactive' ? toSharedPriority(payload, given, job.amongMany) : given
   return {
     call: `graphile_worker.add_job(${task}::text, ${payload}::json, queue_name => ${lane}::text,
-      job_key => ${key}::text, priority => (${priority})::integer, run_at => clock_timestamp() + ${delay})`,
+      job_key => ${key}::text, priority => (${priority})::integer, flags => ${flags}::text[],
+      run_at => clock_timestamp() + ${delay})`,
     values: [
       job.task,
       job.payload,
       job.lane === undefined ? null : toLane(job.lane),
       job.key,
       priorities[job.priority],
+      job.flags ?? null,
     ],
   }
 }
 
 export async function insertJob(sql: Sql, job: QueuedJob, delayMs: number): Promise<void> {
-  const { call, values } = toInsertJob(job, 0, 'make_interval(secs => $6::double precision / 1000)')
+  const { call, values } = toInsertJob(job, 0, 'make_interval(secs => $7::double precision / 1000)')
   await sql.execute(`select ${call}`, [...values, delayMs])
 }
 
@@ -186,13 +190,15 @@ export async function raiseOverdue(sql: Sql, count: number): Promise<void> {
   )
 }
 
-/** Due jobs for which a person waits. */
-export async function listInteractive(sql: Sql, limit: number): Promise<WaitingJob[]> {
+/** Due jobs for which a person waits, without those that carry one of these flags. */
+export async function listInteractive(sql: Sql, limit: number, without: readonly string[]): Promise<WaitingJob[]> {
   return sql.rows<WaitingJob>(
     `select j.job_queue_id as "laneId", q.locked_at is not null as blocked
      from graphile_worker._private_jobs j left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
-     where j.is_available and j.priority in ($1, $3) and j.run_at <= clock_timestamp() order by j.priority, j.run_at limit $2`,
-    [priorities.interactive, limit, priorities.crowded],
+     where j.is_available and j.priority in ($1, $3) and j.run_at <= clock_timestamp()
+       and (j.flags ?| $4::text[]) is not true
+     order by j.priority, j.run_at limit $2`,
+    [priorities.interactive, limit, priorities.crowded, [...without]],
   )
 }
 

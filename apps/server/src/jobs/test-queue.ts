@@ -17,6 +17,7 @@ export interface TestJob {
   lane?: string
   delayMs?: number
   priority?: Priority
+  flags?: readonly string[]
 }
 
 export function queueTask(sql: Sql, { payload, delayMs = 0, priority = 'background', ...job }: TestJob): Promise<void> {
@@ -28,6 +29,7 @@ interface WorkerChoices {
   alone?: boolean
   makeRoom?: readonly string[]
   concurrency?: number
+  isSlow?: (providerId: string) => boolean
 }
 
 export interface TestQueue {

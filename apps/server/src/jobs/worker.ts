@@ -26,6 +26,7 @@ import { declarations, findStoredTrace, parseStored, type Handlers, type JobName
 import { createRoom, type Room } from './make-room.ts'
 import { deleteOldLanes, forgetWorkers } from './queue-store.ts'
 import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
+import { createShares } from './shares.ts'
 
 export interface Worker {
   /** Takes no further job and waits for those that are running. */
@@ -45,6 +46,8 @@ export interface RunnerSettings {
   pooler: 'none' | 'transaction'
   concurrency: number
   silentAfterMs: number
+  /** A provider takes long to answer: its jobs leave places to others. */
+  isSlow?(this: void, providerId: string): boolean
   /** The embedded database has one owner: locks found at its start belong to dead workers. */
   alone: boolean
   log: Logger
@@ -88,20 +91,32 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const stopping = new AbortController()
   const workerIds = new Set<string>()
   const room = createRoom(db)
-  // Belongs to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
-  let busy = { jobs: 0 }
+  // Belong to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
+  const newPlaces = () => ({ jobs: 0, shares: createShares(options.concurrency, options.isSlow ?? (() => false)) })
+  let busy = newPlaces()
   const startRunner = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()
     workerIds.clear()
     events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
-    const places = { jobs: 0 }
+    const places = newPlaces()
     busy = places
-    events.on('job:start', () => (places.jobs += 1))
-    events.on('job:complete', () => (places.jobs -= 1))
+    events.on('job:start', ({ job }) => {
+      places.jobs += 1
+      places.shares.take(Object.keys(job.flags ?? {}))
+    })
+    events.on('job:complete', ({ job }) => {
+      places.jobs -= 1
+      places.shares.leave(Object.keys(job.flags ?? {}))
+    })
     lookAgain(events)
+    const awaitTurn = claimInTurn(events)
+    const forbiddenFlags = async (): Promise<string[]> => {
+      await awaitTurn()
+      return places.shares.listFull()
+    }
     const taskList = toTaskList(tasks, stopping.signal, room)
     const [stuck, over] = [whenStuck(events), whenOver(events)]
-    const runner = await run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
+    const runner = await run({ ...toRunnerOptions(options), taskList, pgPool: pool, events, forbiddenFlags })
     return { runner, stuck, over }
   }
 
@@ -115,7 +130,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     throw error
   }
   const rounds = startRounds({ db, silentAfterMs, log }, workerIds)
-  const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency))
+  const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency, busy.shares.listFull()))
   const running = keepRunning(first, startRunner, stopping.signal, log)
 
   return {
@@ -159,6 +174,25 @@ function lookAgain(events: WorkerEvents): void {
       }, ms).unref()
     }
   })
+}
+
+/**
+ * Lets one place after another look for a job. Two that looked at the same moment would not know of each other, and both
+ * take the last place of a share.
+ */
+function claimInTurn(events: WorkerEvents): () => Promise<void> {
+  let last = Promise.resolve()
+  let end: (() => void) | undefined
+  for (const event of ['job:start', 'worker:getJob:empty', 'worker:getJob:error'] as const) {
+    events.on(event, () => end?.())
+  }
+  return async () => {
+    const before = last
+    const turn = Promise.withResolvers<void>()
+    last = turn.promise
+    await before
+    end = turn.resolve
+  }
 }
 
 interface LiveRunner {

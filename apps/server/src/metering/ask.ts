@@ -10,6 +10,7 @@ import type { Connector, Cost, Spent } from '@assay/connectors'
 import { SourceError } from '@assay/core'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
+import type { Slowness } from './slowness.ts'
 
 /** Why a call has no answer. */
 export type Stop =
@@ -53,6 +54,7 @@ export interface Asker {
 interface AskDeps {
   budgets: Budgets
   circuits: Circuits
+  slowness: Slowness
 }
 
 interface Entered {
@@ -65,7 +67,7 @@ interface Entered {
 const admittedMaxMs = 1_000
 
 export function startAsking(
-  { budgets, circuits }: AskDeps,
+  { budgets, circuits, slowness }: AskDeps,
   asker: Asker,
   { interactive }: { interactive: boolean },
 ): Ask {
@@ -127,7 +129,7 @@ export function startAsking(
     const limitErrorsBefore = limitErrors
     const entering = isFollowed && entry === 'answered' ? enterAhead(cost) : undefined
     try {
-      const answer = await call()
+      const answer = await slowness.time(providerId, call)
       await hearAnswer()
       await budgets.recordSpent(asker, entered.left, spentOf(answer))
       return { kind: 'answer', answer }

@@ -9,6 +9,7 @@ import type { Database, Sql } from '../db/index.ts'
 import { startAsking, type Ask, type Asker } from './ask.ts'
 import { createBudgets, type Metered } from './budgets.ts'
 import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
+import { createSlowness } from './slowness.ts'
 
 export { type Ask, type Asked, type Asker, type NonceRange, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
@@ -26,6 +27,8 @@ export interface Metering {
   forget(sql: Sql, of: Metered): Promise<void>
   /** For a person who waits for an answer now: undefined when the provider may be asked. */
   findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>
+  /** The provider takes long to answer this process. */
+  isSlow(providerId: string): boolean
 }
 
 export interface MeteringDeps {
@@ -41,11 +44,13 @@ export interface MeteringDeps {
 export function createMetering(deps: MeteringDeps): Metering {
   const budgets = createBudgets(deps)
   const circuits = createCircuits(deps)
+  const slowness = createSlowness()
   return {
-    startAsking: (asker, by) => startAsking({ budgets, circuits }, asker, by),
+    startAsking: (asker, by) => startAsking({ budgets, circuits, slowness }, asker, by),
     take: (of, cost, by) => budgets.take(of, cost, by),
     recordLimitError: (of, cost, forMs) => budgets.recordLimitError(of, cost, forMs),
     forget: (sql, of) => budgets.forget(sql, of),
     findCircuitOpen,
+    isSlow: (providerId) => slowness.isSlow(providerId),
   }
 }

@@ -8,7 +8,7 @@ import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
 import { dayMs, invalidParameter, newId, notFound, Refusal, type ErrorItem } from '@assay/core'
 import { createHmac } from 'node:crypto'
 import type { Database, Sql } from '../../db/index.ts'
-import { addJob } from '../../jobs/index.ts'
+import { addJob, toProviderLane } from '../../jobs/index.ts'
 import type { Keyring } from '../../keys.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
 import {
@@ -136,7 +136,7 @@ async function storePending(
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that
     // use one key at once are kept apart by its nonces (open.ts).
-    await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
+    await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}`, providerId: provider.provider_id })
     return made
   })
 }
@@ -262,7 +262,8 @@ export function getOffered(
 export function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')
   if (key === undefined) throw new Error('the keyring is empty')
-  return createHmac('sha256', key).update(`${providerId}\n${of}`).digest('hex').slice(0, 32)
+  const hash = createHmac('sha256', key).update(`${providerId}\n${of}`).digest('hex')
+  return toProviderLane(providerId, hash.slice(0, 32))
 }
 
 /** The address of a provider's own sign-in page, asking for what this installation is registered for there. */

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { checkFlags, readFlags } from './shares.ts'
+import { openQueue, queueTask } from './test-queue.ts'
+
+describe('the places of a worker', async () => {
+  const queue = await openQueue()
+
+  /** Jobs that run until they are released by name, or all together. */
+  function holding() {
+    const running = new Set<string>()
+    const began: string[] = []
+    let isOver = false
+    return {
+      running,
+      began,
+      release: () => (isOver = true),
+      async hold(payload: unknown): Promise<void> {
+        const { name } = payload as { name: string }
+        running.add(name)
+        began.push(name)
+        await until(`${name} may end`, () => (isOver ? true : undefined))
+        running.delete(name)
+      },
+    }
+  }
+  const add = (name: string, flags: readonly string[], priority: 'interactive' | 'background'): Promise<void> =>
+    queueTask(queue.db, { task: 'hold', payload: { name }, key: name, priority, flags })
+
+  it('are never all taken by checks of keys: one is left to the background', async () => {
+    const { hold, running, began, release } = holding()
+    for (const index of [1, 2, 3, 4, 5]) await add(`check ${index}`, checkFlags(`provider${index}`), 'interactive')
+    await queue.start({ hold })
+    await until('three checks', () => (running.size === 3 ? true : undefined))
+    await add('read', readFlags('kraken'), 'background')
+    await until('the read', () => (running.has('read') ? true : undefined))
+    assert.equal(began.filter((name) => name.startsWith('check')).length, 3)
+    release()
+    await until('all of them', () => (began.length === 6 && running.size === 0 ? true : undefined))
+  })
+
+  it('are shared with others by the jobs of a provider that takes long to answer', async () => {
+    const { hold, running, began, release } = holding()
+    for (const index of [1, 2, 3]) await add(`slow check ${index}`, checkFlags('okx'), 'interactive')
+    for (const index of [1, 2, 3]) await add(`slow read ${index}`, readFlags('okx'), 'background')
+    await queue.start({ hold }, { isSlow: (providerId) => providerId === 'okx' })
+    await until('two jobs', () => (running.size === 2 ? true : undefined))
+    await add('check', checkFlags('kraken'), 'interactive')
+    await add('read', readFlags('kraken'), 'background')
+    await until('both others', () => (running.has('check') && running.has('read') ? true : undefined))
+    assert.equal(began.filter((name) => name.startsWith('slow')).length, 2)
+    release()
+    await until('all of them', () => (began.length === 8 && running.size === 0 ? true : undefined))
+  })
+
+  it('are all open to the jobs of one provider that answers, and to a worker with a single place', async () => {
+    const { hold, running, release } = holding()
+    for (const index of [1, 2, 3, 4]) await add(`read ${index}`, readFlags('okx'), 'background')
+    const worker = await queue.start({ hold })
+    await until('four reads', () => (running.size === 4 ? true : undefined))
+    release()
+    await worker.stop()
+
+    const single = holding()
+    await add('slow check', checkFlags('okx'), 'interactive')
+    await queue.start({ hold: single.hold }, { concurrency: 1, isSlow: () => true })
+    await until('the check', () => (single.running.size === 1 ? true : undefined))
+    single.release()
+  })
+
+  it('are not given up by background jobs for checks that have to wait anyway', async () => {
+    const asked: string[] = []
+    const { hold, running, release } = holding()
+    const read = async (_payload: unknown, signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', () => asked.push('read'))
+      await hold({ name: 'read' })
+    }
+    await queueTask(queue.db, { task: 'read', payload: {}, key: 'read', flags: readFlags('kraken') })
+    await queue.start({ hold, read }, { makeRoom: ['read'], concurrency: 2 })
+    await until('the read', () => (running.has('read') ? true : undefined))
+    await add('first', checkFlags('okx'), 'interactive')
+    await until('the first check', () => (running.has('first') ? true : undefined))
+    await add('second', checkFlags('bybit'), 'interactive')
+    // A job of no provider is interactive too, and comes after the second check: it is asked for with the next look.
+    await add('mail', [], 'interactive')
+    await until('the read is asked', () => (asked.length > 0 ? true : undefined))
+    assert.deepEqual([...running].toSorted(), ['first', 'read'])
+    release()
+  })
+})

@@ -1,0 +1,45 @@
+/**
+ * Which jobs this worker does not take for now, so that no kind of them takes all its places. graphile-worker skips the
+ * jobs that carry one of these flags.
+ *
+ * - Checks of keys leave a place to everything else: people come before the background, and there can be any number of
+ *   people.
+ * - A provider that takes long to answer has half of the places. A check that waits for it ends after twenty seconds,
+ *   and can be asked for again and again.
+ */
+const checking = 'check'
+const providerPrefix = 'provider '
+
+/** The flags of a job that checks a key at this provider. */
+export const checkFlags = (providerId: string): string[] => [checking, ...readFlags(providerId)]
+/** The flags of a job that reads from this provider. */
+export const readFlags = (providerId: string): string[] => [`${providerPrefix}${providerId}`]
+
+export interface Shares {
+  /** A job with these flags begins. */
+  take(flags: readonly string[]): void
+  /** It has ended. */
+  leave(flags: readonly string[]): void
+  /** The flags of jobs that have to wait. */
+  listFull(): string[]
+}
+
+export function createShares(places: number, isSlow: (providerId: string) => boolean): Shares {
+  const running = new Map<string, number>()
+  const add = (flags: readonly string[], count: 1 | -1): void => {
+    for (const flag of flags) {
+      const now = (running.get(flag) ?? 0) + count
+      if (now === 0) running.delete(flag)
+      else running.set(flag, now)
+    }
+  }
+  const shareOf = (flag: string): number => {
+    if (flag === checking) return Math.max(1, places - 1)
+    return isSlow(flag.slice(providerPrefix.length)) ? Math.max(1, Math.floor(places / 2)) : places
+  }
+  return {
+    take: (flags) => add(flags, 1),
+    leave: (flags) => add(flags, -1),
+    listFull: () => [...running].filter(([flag, count]) => count >= shareOf(flag)).map(([flag]) => flag),
+  }
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createSlowness } from './slowness.ts'
+
+describe('a provider', () => {
+  it('is slow while a call takes long, and until one did not', async () => {
+    let nowMs = 0
+    const slowness = createSlowness(() => nowMs)
+    const ends: (() => void)[] = []
+    const call = (): Promise<void> => slowness.time('okx', () => new Promise((resolve) => ends.push(resolve)))
+
+    const first = call()
+    nowMs = 4_999
+    assert.equal(slowness.isSlow('okx'), false)
+    nowMs = 5_000
+    assert.deepEqual([slowness.isSlow('okx'), slowness.isSlow('kraken')], [true, false])
+    ends.shift()?.()
+    await first
+    assert.equal(slowness.isSlow('okx'), true)
+
+    const second = call()
+    nowMs = 5_100
+    ends.shift()?.()
+    await second
+    assert.equal(slowness.isSlow('okx'), false)
+  })
+
+  it('is slow after a call that failed late, and the failure is passed on', async () => {
+    let nowMs = 0
+    const slowness = createSlowness(() => nowMs)
+    const failing = slowness.time('okx', async () => {
+      nowMs = 20_000
+      throw new Error('no answer')
+    })
+    await assert.rejects(failing, /no answer/)
+    assert.equal(slowness.isSlow('okx'), true)
+  })
+})
