@@ -179,7 +179,8 @@ export async function openEngine(
       await db.execute(
         `insert into grants (user_key, tenant_key, tenant_id, user_id, client_id, id, scopes, consent, granted_at,
            expires_at)
-         values ($1, $2, $3, $4, 'cli_demo', 'grt_' || $4, '{}', '{}', $5, $5::timestamptz + interval '30 years')`,
+         values ($1, $2, $3, $4, 'cli_demo', 'grt_' || $4, '{providers:read,assets:read,transactions:read}', '{}', $5,
+           $5::timestamptz + interval '30 years')`,
         [owner.userKey, owner.tenantKey, owner.tenantId, owner.userId, db.now()],
       )
       return owner

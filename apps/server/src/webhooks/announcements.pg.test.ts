@@ -9,6 +9,7 @@ import { openQueue } from '../jobs/test-queue.ts'
 import { testKeyring } from '../test-keys.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createWebhooks, type Webhooks } from './index.ts'
+import { openConsents } from './test-consent.ts'
 
 const keyring = testKeyring('test')
 
@@ -18,7 +19,9 @@ interface Body {
 }
 
 describe('transactions.changed', async () => {
-  const db = createStillClock().of((await openQueue()).db)
+  const queue = await openQueue()
+  const db = createStillClock().of(queue.db)
+  const consents = await openConsents(queue.db)
   const webhooks: Webhooks = createWebhooks({
     ...{ db, keyring, randomBytes, loopbackOnly: false, scaleWait: (ms) => ms, log: pino({ level: 'silent' }) },
     ...{ now: () => db.clock.now(), realNow: Date.now, fetch: async () => new Response() },
@@ -41,6 +44,7 @@ describe('transactions.changed', async () => {
        values ($1::bigint, 1, $2, $3, $4, $5, 'kraken', 'api_key', 'active', $2, $6, $7, $7, 41)`,
       [ref.userKey, ref.connectionId, ref.tenantKey, ref.tenantId, ref.userId, connectSessionId, db.now()],
     )
+    await consents.give(db, ref)
     if (hasWebhook) await webhooks.set(ref.tenantId, 'https://app.example/')
     return ref
   }
@@ -148,6 +152,20 @@ describe('transactions.changed', async () => {
     assert.deepEqual(await countsOf(ref), [[2, 0, 0]])
   })
 
+  it('tells a tenant only what a consent in force allows it to read', async () => {
+    const ref = await newConnection()
+    await consents.give(db, ref, ['claims:read', 'providers:read'])
+    await add(ref, 3)
+    await webhooks.announceDue()
+    assert.deepEqual([await countsOf(ref), await isPending(ref)], [[], false])
+
+    await consents.give(db, ref)
+    await add(ref, 4)
+    await consents.end(db, ref.userKey)
+    await webhooks.announceDue()
+    assert.deepEqual([await countsOf(ref), await isPending(ref)], [[], false])
+  })
+
   it('many connections at once are all announced in one round', async () => {
     const ref = await newConnection()
     await db.execute(
@@ -172,5 +190,61 @@ describe('transactions.changed', async () => {
       [message?.type, message?.data],
       ['connection.destroyed', { user_id: ref.userId, connection_id: ref.connectionId }],
     )
+  })
+})
+
+describe('connection.changed, connection.destroyed and proof.changed', async () => {
+  const { db } = await openQueue()
+  const consents = await openConsents(db)
+  const webhooks = createWebhooks({
+    ...{ db, keyring, randomBytes, loopbackOnly: false, scaleWait: (ms) => ms, log: pino({ level: 'silent' }) },
+    ...{ now: () => db.clock.now(), realNow: Date.now, fetch: async () => new Response() },
+  })
+  const about = { tenantId: 'ten_a', userKey: '7', userId: 'usr_7', connectionId: 'con_7' }
+  await webhooks.set(about.tenantId, 'https://app.example/')
+
+  /** What the tenant hears of one change of each kind. */
+  async function hear(): Promise<string[]> {
+    await db.execute('delete from webhook_messages')
+    await db.transaction(async (tx) => {
+      for (const change of ['read', 'needs_reauth', 'removed', 'revoked'] as const) {
+        await webhooks.announce(tx, { ...about, change })
+      }
+      await webhooks.announceProof(tx, about, { grade: 'proved', previousGrade: 'open' })
+      await webhooks.announceDestroyed(tx, about)
+    })
+    const rows = await db.rows<{ body: string }>('select body from webhook_messages order by seq')
+    return rows.map(({ body }) => {
+      const { type, data } = JSON.parse(body) as Body
+      return String(data['change'] ?? type)
+    })
+  }
+  const gone = ['removed', 'revoked', 'connection.destroyed']
+
+  it('are told to a tenant that may see the connection', async () => {
+    await consents.give(db, about, ['providers:read'])
+    assert.deepEqual(await hear(), [
+      'read',
+      'needs_reauth',
+      'removed',
+      'revoked',
+      'proof.changed',
+      'connection.destroyed',
+    ])
+    await consents.give(db, about, ['assets:read'])
+    assert.deepEqual(await hear(), ['read', 'needs_reauth', ...gone])
+  })
+
+  it('are not told for a consent to claims alone', async () => {
+    await consents.give(db, about, ['claims:read'])
+    assert.deepEqual(await hear(), [])
+  })
+
+  it('only say that the connection is gone once the consent has ended, or the user with it', async () => {
+    await consents.give(db, about, ['transactions:read'])
+    await consents.end(db, about.userKey)
+    assert.deepEqual(await hear(), gone)
+    await db.execute('delete from grants')
+    assert.deepEqual(await hear(), gone)
   })
 })

@@ -7,6 +7,7 @@ import type { Database, Sql } from '../db/index.ts'
 import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
 import * as store from './announcements-store.ts'
+import { isCovered } from './consent-store.ts'
 
 const intervalMs = 60_000
 const batch = 100
@@ -22,7 +23,7 @@ export async function addChanges(
 export const addShown = store.addShown
 
 /** The connection that a message is about. */
-export type About = Pick<ConnectionRef, 'tenantId' | 'userId' | 'connectionId'>
+export type About = Pick<ConnectionRef, 'tenantId' | 'userKey' | 'userId' | 'connectionId'>
 
 /**
  * Writes the messages that are due. A kill at any moment leaves a message written and its counts restarted, or neither.
@@ -46,13 +47,13 @@ async function takeDue(
   announce: (tx: Sql, about: About, counts: ChangeCounts) => Promise<void>,
 ): Promise<boolean> {
   const { added, changed, removed, tenant_id: tenantId, user_id: userId, connection_id: connectionId } = due
-  if (tenantId === null || userId === null || connectionId === null || added + changed + removed === 0) {
-    return store.deleteCounts(db, due)
-  }
+  const isEmpty = tenantId === null || userId === null || connectionId === null || added + changed + removed === 0
+  // The consent may have ended since the transactions were counted.
+  if (isEmpty || !(await isCovered(db, due.user_key, 'transactions:read'))) return store.deleteCounts(db, due)
   return db.transaction(async (tx) => {
     const dueAt = new Date(Date.parse(tx.now()) + intervalMs).toISOString()
     const counts = await store.restartCounts(tx, due, dueAt)
-    if (counts !== undefined) await announce(tx, { tenantId, userId, connectionId }, counts)
+    if (counts !== undefined) await announce(tx, { tenantId, userKey: due.user_key, userId, connectionId }, counts)
     return counts !== undefined
   })
 }

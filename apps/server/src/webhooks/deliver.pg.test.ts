@@ -11,6 +11,7 @@ import { parseStored } from '../jobs/index.ts'
 import { openQueue, queueTask, type TestTask } from '../jobs/test-queue.ts'
 import { testKeyring } from '../test-keys.ts'
 import { createWebhooks, type ConnectionChange, type Webhooks } from './index.ts'
+import { openConsents } from './test-consent.ts'
 
 interface Sent {
   url: string
@@ -27,6 +28,8 @@ describe('the messages of a tenant', async () => {
   const queue = await openQueue()
   // The clock stands still, so a second attempt comes only when a test moves it, not while a slow attempt runs.
   const db = createStillClock().of(queue.db)
+  const user = { userKey: '1', userId: 'usr_1' }
+  await (await openConsents(queue.db)).give(queue.db, user)
 
   /** Webhooks whose messages go to `answer` instead of over a network. */
   function open(answer: Answer): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
@@ -61,7 +64,7 @@ describe('the messages of a tenant', async () => {
   const announce = (webhooks: Webhooks, tenantId: string, ...changes: [ConnectionChange['change'], string][]) =>
     db.transaction(async (tx) => {
       for (const [change, connectionId] of changes) {
-        await webhooks.announce(tx, { change, tenantId, userId: 'usr_1', connectionId })
+        await webhooks.announce(tx, { change, tenantId, ...user, connectionId })
       }
     })
   const run = (webhooks: Webhooks, tenantId: string): Promise<void> =>

@@ -15,6 +15,7 @@ import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Resealed } from '../sealing.ts'
 import { addChanges, addShown, announceDue, type About } from './announcements.ts'
+import { isCovered, wasCovered } from './consent-store.ts'
 import { deliver, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
 import { resealSecrets, sealSecret } from './secrets.ts'
 import * as store from './store.ts'
@@ -153,10 +154,18 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.resent', subject: messageId })
       }),
 
-    announce: (tx, { change, ...about }) => write(tx, 'connection.changed', about, { change }),
-    announceDestroyed: (tx, about) => write(tx, 'connection.destroyed', about, {}),
-    announceProof: (tx, about, { grade, previousGrade }) =>
-      write(tx, 'proof.changed', about, { grade, previous_grade: previousGrade }),
+    async announce(tx, { change, ...about }) {
+      const isGone = change === 'removed' || change === 'revoked'
+      const isTold = await (isGone ? wasCovered : isCovered)(tx, about.userKey)
+      if (isTold) await write(tx, 'connection.changed', about, { change })
+    },
+    async announceDestroyed(tx, about) {
+      if (await wasCovered(tx, about.userKey)) await write(tx, 'connection.destroyed', about, {})
+    },
+    async announceProof(tx, about, { grade, previousGrade }) {
+      const isTold = await isCovered(tx, about.userKey, 'providers:read')
+      if (isTold) await write(tx, 'proof.changed', about, { grade, previous_grade: previousGrade })
+    },
     announceChanges: addChanges,
     announceShown: addShown,
     announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
