@@ -33,7 +33,7 @@ const rooms: readonly Room[] = [
   { name: 'telemetry', folder: 'apps/server/src/telemetry/', mayImport: [] },
   { name: 'tracing', folder: 'apps/server/src/tracing/', mayImport: ['foundation'] },
   { name: 'processes', folder: 'apps/server/src/processes/', mayImport: ['limits', 'telemetry'] },
-  { name: 'audit log', folder: 'apps/server/src/audit-log/', mayImport: ['db'] },
+  { name: 'audit log', folder: 'apps/server/src/audit-log/', mayImport: ['core', 'db'] },
   { name: 'cluster', folder: 'apps/server/src/cluster/', mayImport: ['db'] },
   { name: 'jobs', folder: 'apps/server/src/jobs/', mayImport: ['db', 'foundation'] },
   { name: 'mail', folder: 'apps/server/src/mail/', mayImport: ['db'] },

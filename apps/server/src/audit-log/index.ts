@@ -4,6 +4,7 @@
  * Therefore the head is logged every day, outside the database, and `verify` compares the chain with a head from such a
  * log.
  */
+import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
@@ -135,12 +136,17 @@ export function listAuditOfUser(
   return store.listOfUser(db, tenantId, userId, limit)
 }
 
-/** How many entries concern a user since then, up to `max`. */
-export function countAuditOfUser(
+/** Enough to connect and to remove 500 accounts twice in a day. */
+const perDayMax = 2_000
+
+/**
+ * Entries are kept for good, so a user who leaves thousands of them in a day has to wait. Otherwise an application that
+ * connects and removes one account, or asks for one consent, again and again would fill the disk.
+ */
+export async function isRestless(
   sql: Sql,
   { tenantId, userId }: { tenantId: string; userId: string },
-  since: string,
-  max: number,
-): Promise<number> {
-  return store.countOfUser(sql, { tenantId, userId, since, max })
+): Promise<boolean> {
+  const since = new Date(Date.parse(sql.now()) - dayMs).toISOString()
+  return (await store.countOfUser(sql, { tenantId, userId, since, max: perDayMax })) >= perDayMax
 }

@@ -8,7 +8,7 @@ import { createConnections, recordTransactions, type Connections } from '../conn
 import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
-import { countAuditOfUser } from '../audit-log/index.ts'
+import { isRestless } from '../audit-log/index.ts'
 import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering, type Metering } from '../metering/index.ts'
@@ -102,7 +102,7 @@ export function createEngine(deps: EngineDeps): Engine {
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
     forgetKey: (tx, opened) => metering.forget(tx, opened),
-    ...{ scaleWait, takeChangeNumbers, countRemoved, countAudited: countAuditOfUser },
+    ...{ scaleWait, takeChangeNumbers, countRemoved, isRestless },
     // Connections and sync know each other only through these events.
     onReadable: (tx, ref, keyLane, state) => sync.beginReading(tx, ref, keyLane, state),
     onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),

@@ -5,6 +5,7 @@
 import { Refusal } from '@assay/core'
 import type { ConsentLanguage } from '@assay/core/consent'
 import { isSignIn, type AddResult, type Connections, type GivenCredentials, type InTurn } from '../connections/index.ts'
+import { isRestless } from '../audit-log/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
@@ -116,6 +117,12 @@ export function createConnect(deps: ConnectDeps) {
     signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
       sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
 
+    /** Throws for a user who consents, connects and removes more often than people do. */
+    async refuseRestless({ owner }: ConnectSession): Promise<void> {
+      if (owner === null || !(await isRestless(db, owner))) return
+      const message = 'There were too many consents and changes today. Try again later.'
+      throw new Refusal('rate_limited', message, { retryAfterSeconds: 3_600 })
+    },
     giveConsent: (session: ConnectSession, language?: ConsentLanguage): Promise<ConnectSession> =>
       sessions.giveConsent(deps, session, language),
 

@@ -5,7 +5,7 @@
  */
 import type { ProviderMetadata } from '@assay/connectors'
 import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
-import { dayMs, invalidParameter, newId, notFound, Refusal, type ErrorItem } from '@assay/core'
+import { invalidParameter, newId, notFound, Refusal, type ErrorItem } from '@assay/core'
 import { createHmac } from 'node:crypto'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob, toProviderLane } from '../../jobs/index.ts'
@@ -33,8 +33,8 @@ export interface AddDeps extends CheckPolicy {
   keyLimits?: KeyLimits
   /** How many removed transactions are remembered of a user, up to `max` (ledger). */
   countRemoved?(tx: Sql, userKey: string, max: number): Promise<number>
-  /** How many entries of the audit log concern a user since then, up to `max`. */
-  countAudited?(sql: Sql, owner: Owner, since: string, max: number): Promise<number>
+  /** The user has left more entries in the audit log today than people do. */
+  isRestless?(sql: Sql, owner: Owner): Promise<boolean>
   /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
 }
@@ -50,8 +50,6 @@ export interface KeyLimits {
 }
 
 const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500, removed: 1_000_000 }
-/** Of a user who adds a connection or repairs one: enough to connect and to remove 500 accounts twice in a day. */
-const auditedPerDayMax = 2_000
 
 export interface NewConnection {
   providerId: string
@@ -162,14 +160,8 @@ function refuseRemoved(): Refusal {
   return toRateLimited('Too many transactions were removed with accounts lately. Add accounts again later.', 86_400)
 }
 
-/**
- * Adding and removing leaves an entry each in the audit log, which is kept for good. An account that is connected and
- * removed again and again would fill the disk with them.
- */
-async function refuseRestless({ db, countAudited }: AddDeps, owner: Owner): Promise<void> {
-  const since = new Date(Date.parse(db.now()) - dayMs).toISOString()
-  const audited = (await countAudited?.(db, owner, since, auditedPerDayMax)) ?? 0
-  if (audited >= auditedPerDayMax) {
+async function refuseRestless({ db, isRestless }: AddDeps, owner: Owner): Promise<void> {
+  if ((await isRestless?.(db, owner)) === true) {
     throw toRateLimited('Accounts were added and removed too often today. Add accounts again later.', 3_600)
   }
 }

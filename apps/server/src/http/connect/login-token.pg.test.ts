@@ -71,6 +71,21 @@ describe('signing in by login_token', async () => {
     assert.doesNotMatch(shown, /own page/)
   })
 
+  it('an application that has a user consent again and again is stopped before it fills the audit log', async () => {
+    const consent = async (): Promise<number> => {
+      const { session_secret: secret } = await begin(await write({ claims: { sub: 'restless' } }))
+      return (await connect.call('POST', '/session/consent', { secret: secret ?? '', body: {} })).status
+    }
+    assert.equal(await consent(), 200)
+    await connect.db.execute(
+      `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id)
+       select tenant_id, at, actor, action, subject, fields, user_id
+       from audit_entries cross join generate_series(1, 1999)
+       where user_id = (select id from users where external_user_id = 'restless')`,
+    )
+    assert.equal(await consent(), 429)
+  })
+
   it('login_token replay: the second use is refused', async () => {
     const token = await write()
     assert.equal((await begin(token)).session?.step, 'consent')
