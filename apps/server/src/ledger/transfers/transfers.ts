@@ -19,6 +19,8 @@ type Deps = Pick<ChangeDeps, 'addChanges'>
 
 /** How many legs one transaction judges: few enough that other writers do not wait long for the user. */
 const legsPerBatch = 200
+/** Without statistics of a new table, PostgreSQL compares each of these with all legs of the user. */
+const manyLegs = 20
 
 /** Judges what is due, until nothing is; false when `mayContinue` ended it first. */
 export async function matchOwnTransfers(
@@ -30,7 +32,7 @@ export async function matchOwnTransfers(
   // Most runs change nothing here, and should not have to lock the user to find that out.
   const due = await store.listDue(db, owner, legsPerBatch)
   if (due.length === 0) return true
-  if (due.length === legsPerBatch) await ensureStatistics(db)
+  if (due.length >= manyLegs) await ensureStatistics(db)
   for (;;) {
     const judged = await db.transaction(async (tx) => {
       await holdUser(tx, owner)
