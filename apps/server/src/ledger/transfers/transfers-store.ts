@@ -40,12 +40,16 @@ const byAmount = (direction: 'out' | 'in'): string =>
   `(select b.transaction_id from transfer_legs b where a.direction = '${direction}' and ${mayPair}
      and (a.hash is null or b.hash is null) and ${inTime(direction)} and ${fits}
    order by b.occurred_at limit $3::bigint)`
-/** $2: the ids of `a`; $3: how many of each to find by amount, or null for all of them. */
-const nearIds = `select n.transaction_id from transfer_legs a cross join lateral (
+/**
+ * $2: the ids of `a`; $3: how many of each to find by amount, or null for all of them. An array is found once, whatever
+ * the statistics say. As a join, PostgreSQL searched again for each of a user's legs, and took more than half a minute
+ * for a user with thousands of equal transfers.
+ */
+const near = `any(array(select n.transaction_id from transfer_legs a cross join lateral (
     (select b.transaction_id from transfer_legs b where ${mayPair} and b.hash = a.hash
      order by ${fits} desc, b.transaction_id limit ${sharingHashMax})
     union all ${byAmount('out')} union all ${byAmount('in')}
-  ) n where a.user_key = $1::bigint and a.transaction_id = any($2::uuid[])`
+  ) n where a.user_key = $1::bigint and a.transaction_id = any($2::uuid[])))`
 
 const members = 'direction asset_key amount fee hash to_address occurred_at category method confidence'.split(' ')
 const membersOf = (alias: string): string => members.map((name) => `${alias}.${name}`).join(', ')
@@ -138,7 +142,7 @@ export async function hasOtherTransferLegs(sql: Sql, ref: ConnectionRef): Promis
 export async function markNear(tx: Sql, user: User, ids: readonly string[]): Promise<void> {
   await tx.execute(
     `update transfer_legs l set due = true
-     where l.user_key = $1::bigint and not l.due and l.transaction_id in (${nearIds})`,
+     where l.user_key = $1::bigint and not l.due and l.transaction_id = ${near}`,
     [user.userKey, [...ids], null],
   )
 }
@@ -184,7 +188,7 @@ export async function listNear(
   candidatesMax: number | null,
 ): Promise<TransferLeg[]> {
   const rows = await sql.rows<LegRow>(
-    `select ${legColumns} from transfer_legs l where l.user_key = $1::bigint and l.transaction_id in (${nearIds})`,
+    `select ${legColumns} from transfer_legs l where l.user_key = $1::bigint and l.transaction_id = ${near}`,
     [user.userKey, [...ids], candidatesMax],
   )
   return rows.map(toLeg)
