@@ -1,3 +1,4 @@
+import { SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createSlowness } from './slowness.ts'
@@ -34,5 +35,10 @@ describe('a provider', () => {
     })
     await assert.rejects(failing, /no answer/)
     assert.equal(slowness.isSlow('okx'), true)
+    const givenUp = slowness.time('okx', () => Promise.reject(new SourceError('venue_down', 'given up')))
+    await assert.rejects(givenUp, /given up/)
+    assert.equal(slowness.isSlow('okx'), true)
+    await assert.rejects(slowness.time('okx', () => Promise.reject(new SourceError('invalid_credentials', 'refused'))))
+    assert.equal(slowness.isSlow('okx'), false)
   })
 })

@@ -1,11 +1,12 @@
 /** Which providers take long to answer now, as seen by this process. */
+import { SourceError } from '@assay/core'
 
 /** Honest answers take some hundred milliseconds; a call is given up after three or four times this. */
 const slowMs = 5_000
 
 export interface Slowness {
   time<T>(providerId: string, call: () => Promise<T>): Promise<T>
-  /** A call has been under way for long, or the last one was. */
+  /** A call has been under way for long, or the last one was, and none was answered soon since. */
   isSlow(providerId: string): boolean
 }
 
@@ -19,12 +20,17 @@ export function createSlowness(now: () => number = () => performance.now()): Slo
       underWay.set(providerId, calls)
       const begun = { beganMs: now() }
       calls.add(begun)
+      let isAnswered = true
       try {
         return await call()
+      } catch (error) {
+        // A call may be given up soon, when the time of its job is over: that says nothing.
+        isAnswered = !(error instanceof SourceError && error.fault === 'venue_down')
+        throw error
       } finally {
         calls.delete(begun)
         if (now() - begun.beganMs >= slowMs) slowLast.add(providerId)
-        else slowLast.delete(providerId)
+        else if (isAnswered) slowLast.delete(providerId)
       }
     },
     isSlow(providerId) {
