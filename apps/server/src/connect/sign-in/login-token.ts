@@ -78,6 +78,8 @@ async function verifySignature(
     clockTolerance: skewSeconds,
     currentDate: new Date(now()),
   })
+  // A token for several services could be used here by each of the others.
+  if ([payload.aud].flat().length !== 1) throw new errors.JWTClaimValidationFailed('several audiences', payload, 'aud')
   return payload
 }
 

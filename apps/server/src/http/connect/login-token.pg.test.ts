@@ -106,6 +106,7 @@ describe('signing in by login_token', async () => {
       /must have the code_challenge/,
     ],
     ['another audience', { claims: { aud: 'https://other.example' } }, /wrong or missing aud/],
+    ['further audiences', { claims: { aud: [connect.url, 'https://other.example'] } }, /wrong or missing aud/],
     ['another client as issuer', { claims: { iss: 'cli_enterprise' } }, /wrong or missing iss/],
     ['a life of more than a minute', { lifeSeconds: 61 }, /at most 60 seconds/],
     ['an end in the past', { laterSeconds: -120 }, /has expired/],
