@@ -117,12 +117,7 @@ export function createConnect(deps: ConnectDeps) {
     signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
       sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
 
-    /** Throws for a user who consents, connects and removes more often than people do. */
-    async refuseRestless({ owner }: ConnectSession): Promise<void> {
-      if (owner === null || !(await isRestless(db, owner))) return
-      const message = 'There were too many consents and changes today. Try again later.'
-      throw new Refusal('rate_limited', message, { retryAfterSeconds: 3_600 })
-    },
+    refuseRestless: (session: ConnectSession): Promise<void> => refuseRestless(db, session),
     giveConsent: (session: ConnectSession, language?: ConsentLanguage): Promise<ConnectSession> =>
       sessions.giveConsent(deps, session, language),
 
@@ -133,11 +128,7 @@ export function createConnect(deps: ConnectDeps) {
       await connections.removeInSession(ownerOf(session), session.sessionId, connectionId)
     },
 
-    async resume(session: ConnectSession, sessionId: string): Promise<void> {
-      const { owner } = session
-      if (owner === null) return sessions.refuseUnless(session, 'consent')
-      await sessions.resume(deps, session, owner, sessionId)
-    },
+    resume: (session: ConnectSession, sessionId: string): Promise<void> => resume(deps, session, sessionId),
 
     finish: (session: ConnectSession) => sessions.finish(deps, session),
     decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
@@ -171,6 +162,19 @@ export function createConnect(deps: ConnectDeps) {
       manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),
     deleteMe: (session: manage.ManageSession) => manage.deleteMe(deps, manage.ownerOf(session)),
   }
+}
+
+/** Throws for a user who consents, connects and removes more often than people do. */
+async function refuseRestless(db: Database, { owner }: ConnectSession): Promise<void> {
+  if (owner === null || !(await isRestless(db, owner))) return
+  const message = 'There were too many consents and changes today. Try again later.'
+  throw new Refusal('rate_limited', message, { retryAfterSeconds: 3_600 })
+}
+
+async function resume(deps: ConnectDeps, session: ConnectSession, sessionId: string): Promise<void> {
+  const { owner } = session
+  if (owner === null) return sessions.refuseUnless(session, 'consent')
+  await sessions.resume(deps, session, owner, sessionId)
 }
 
 async function addInSession(deps: ConnectDeps, session: ConnectSession, source: SourceToAdd): Promise<AddResult> {

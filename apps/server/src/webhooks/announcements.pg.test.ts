@@ -216,7 +216,7 @@ describe('connection.changed, connection.destroyed and proof.changed', async () 
     const rows = await db.rows<{ body: string }>('select body from webhook_messages order by seq')
     return rows.map(({ body }) => {
       const { type, data } = JSON.parse(body) as Body
-      return String(data['change'] ?? type)
+      return (data['change'] as string | undefined) ?? type
     })
   }
   const gone = ['removed', 'revoked', 'connection.destroyed']

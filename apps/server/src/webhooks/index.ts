@@ -154,6 +154,22 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.resent', subject: messageId })
       }),
 
+    ...createAnnouncer(write),
+    announceChanges: addChanges,
+    announceShown: addShown,
+    announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
+
+    deliverTask: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
+    reseal: () => resealSecrets(db, keyring),
+    sweep: () => sweepMessages(deps),
+  }
+}
+
+type Write = (tx: Sql, type: EventType, about: About, more: object) => Promise<void>
+
+/** Messages that are written at once, if a consent covers them. */
+function createAnnouncer(write: Write): Pick<Webhooks, 'announce' | 'announceDestroyed' | 'announceProof'> {
+  return {
     async announce(tx, { change, ...about }) {
       const isGone = change === 'removed' || change === 'revoked'
       const isTold = await (isGone ? wasCovered : isCovered)(tx, about.userKey)
@@ -166,13 +182,6 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       const isTold = await isCovered(tx, about.userKey, 'providers:read')
       if (isTold) await write(tx, 'proof.changed', about, { grade, previous_grade: previousGrade })
     },
-    announceChanges: addChanges,
-    announceShown: addShown,
-    announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
-
-    deliverTask: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
-    reseal: () => resealSecrets(db, keyring),
-    sweep: () => sweepMessages(deps),
   }
 }
 
