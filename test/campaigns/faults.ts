@@ -145,7 +145,7 @@ async function disturb(engine: TestEngine, name: string, faults: readonly ArmedF
   // Rows that a shifting page books late are found by the first run of the next day, and may be missing until then.
   // Their time is by the simulator's clock, which may be wrong too.
   const lateMs = Math.max(0, ...faults.map((fault) => Number(fault['late_ms'] ?? 0)))
-  const lateSinceMs = engine.clock.now() - lateMs - 60 * minuteMs
+  const lateSinceMs = lateMs === 0 ? Infinity : engine.clock.now() - lateMs - 60 * minuteMs
   for (const fault of faults) await account.arm(fault)
   const end = await readToEnd(engine, disturbed)
   await clearFaults()
