@@ -230,9 +230,9 @@ describe('a Kraken account, end to end', () => {
     const { token } = await connect(service.url, 'reader of default', [])
     const first = await fetchText(service.url, '/accounts/v2/transactions?limit=100', token)
     await service.db.execute(
-      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
-       select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records where user_key = ${ofUser}
-       group by user_key, connection_key, group_key`,
+      `insert into due_groups (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+       select user_key, connection_key, group_key, max(stream), max(partition), max(occurred_at), min(occurred_at), 1
+       from raw_records where user_key = ${ofUser} group by user_key, connection_key, group_key`,
       [userId],
     )
     await moveClock()

@@ -11,8 +11,9 @@ import { cpuSecondsOf } from '../../world/process.ts'
 
 /** Makes all groups due, like a page of new records does (ledger/records/raw-store.ts). */
 export const makeAllDue = `
-  insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
-  select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records group by 1, 2, 3`
+  insert into due_groups (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+  select user_key, connection_key, group_key, max(stream), max(partition), max(occurred_at), min(occurred_at), 1
+  from raw_records group by 1, 2, 3`
 
 export const derive: Benchmark = {
   name: 'derive',

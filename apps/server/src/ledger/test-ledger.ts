@@ -208,9 +208,9 @@ const connectionRows: Pick<LedgerDeps, 'recordTransactions'> = {
 /** Everything that was derived of one user is due again, as after a change of the rules. */
 export async function makeAllDue(db: Database, userKey = '1'): Promise<void> {
   await db.execute(
-    `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
-     select user_key, connection_key, group_key, max(occurred_at), 0 from raw_records where user_key = $1
-     group by 1, 2, 3`,
+    `insert into due_groups (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+     select user_key, connection_key, group_key, max(stream), max(partition), max(occurred_at), min(occurred_at), 0
+     from raw_records where user_key = $1 group by 1, 2, 3`,
     [userKey],
   )
 }

@@ -668,6 +668,8 @@ create index raw_records_time on raw_records (user_key, connection_key, occurred
 -- The few that may still change: the next read of their list begins at the oldest.
 create index raw_records_pending on raw_records (user_key, connection_key, stream, partition, occurred_at)
   where pending and retired_at is null;
+-- As with transactions: 5,000 rows of a user, by the plans.
+alter table raw_records alter column user_key set (n_distinct = -0.0002);
 
 -- Records with several link keys: the group that a key leads to. A key that is not here leads to the group of its own
 -- name, so connections whose records have one link key each have no rows.
@@ -685,8 +687,13 @@ create table due_groups (
   user_key bigint not null,
   connection_key integer not null,
   group_key text not null,
+  -- The list of one of its records: the only one, where groups do not cross lists.
+  stream text not null,
+  partition text not null,
   -- The newest record's time: groups are derived in the order of pages, so that a page's rows are neighbours on disk.
   occurred_at timestamptz(3) not null,
+  -- The time of the oldest record that is new: while a history is read, groups are derived that are newer than the rest.
+  oldest_at timestamptz(3) not null,
   -- A random number, another one with every change: a group that changes while it is derived keeps its row.
   mark bigint not null,
   primary key (user_key, connection_key, group_key)

@@ -2,7 +2,8 @@ import { parseDecimal } from '@assay/core'
 import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { recordStatements } from '../../db/test-statements.ts'
+import { setTimeout } from 'node:timers/promises'
+import { countScanned, recordStatements } from '../../db/test-statements.ts'
 import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
 
 describe('deriving', () => {
@@ -70,6 +71,55 @@ describe('deriving', () => {
       "select reltuples::integer from pg_class where relname = 'raw_records'",
     )
     assert.equal(reltuples, 1_001)
+  })
+
+  it('reads only the records of its batch, where other users have few and this history is new', async (t) => {
+    const { db, keep, derive } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await db.execute(
+      `insert into raw_records (user_key, connection_key, pending, occurred_at, fetched_at, stream, partition,
+         source_key, group_key, body)
+       select u, 1, false, fetched_at, fetched_at, stream, partition, u::text, u::text, body
+       from raw_records, generate_series(2, 20000) as u`,
+    )
+    await db.execute('analyze raw_records')
+    await keep(...Array.from({ length: 100 }, (_, index) => ledgerRow(`M${index}`, `M${index}`)))
+    await db.execute(
+      `insert into raw_records (user_key, connection_key, pending, occurred_at, fetched_at, stream, partition,
+         source_key, group_key, body)
+       select 1, 1, false, fetched_at, fetched_at, stream, partition, source_key || '-' || n, group_key || '-' || n, body
+       from raw_records, generate_series(1, 50) as n where user_key = 1`,
+    )
+    const reads = (await recordStatements(() => derive())).filter(({ text }) => text.includes('from raw_records'))
+    assert.ok(reads.length > 0)
+    for (const read of reads) assert.ok((await countScanned(db, read)) <= 500, read.text)
+  })
+
+  it('keeps pages meanwhile, and leaves a group due that a page is changing', async (t) => {
+    const { db, ledger, connector, ref, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
+    const [kept, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const records = [ledgerRow('L1', 'R1', { amount: '0.75' })]
+    const page = db.transaction(async (tx) => {
+      await ledger.keepRaw(tx, ref, connector, [
+        { stream: 'ledger', partition: '', records, withdrawn: [], complete: undefined },
+      ])
+      kept.resolve()
+      await end.promise
+    })
+    await kept.promise
+    const waited = setTimeout(20_000, 'waited for the page', { ref: false })
+    const outcome = await Promise.race([derive().then(() => 'derived'), waited])
+    end.resolve()
+    await page
+    assert.equal(outcome, 'derived')
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R2'],
+    )
+    await derive()
+    assert.match((await listWritten())[0]?.document ?? '', /"amount":"0.75"/)
+    assert.deepEqual(await db.rows('select from due_groups'), [])
   })
 
   it('writes the same id for the same connection and key, and another id for another connection', async (t) => {

@@ -17,7 +17,7 @@ import type { ConnectionRef } from '../../owner.ts'
 import { listHeldAssetIds } from '../balances-store.ts'
 import type { ChangeDeps } from '../changes.ts'
 import { renderBatch } from './render-batch.ts'
-import { holdConnectionAlone, holdUser } from '../locks-store.ts'
+import { holdConnection, holdUser } from '../locks-store.ts'
 import { draftAndPrice, type PricedBatch, type DraftDeps, type Source } from './draft.ts'
 import * as raw from '../records/raw-store.ts'
 import { ensureStatistics } from '../store.ts'
@@ -137,7 +137,8 @@ async function writeBatch(
   batch: PricedBatch,
 ): Promise<void> {
   const { poison } = await deps.db.transaction(async (tx) => {
-    await holdConnectionAlone(tx, ref)
+    // Pages are kept meanwhile. The user's row keeps other derivers away.
+    await holdConnection(tx, ref)
     await holdUser(tx, ref)
     // A group that changed while it was drafted stays due: its draft is already wrong.
     const unchanged = new Set(await raw.takeDue(tx, ref, batch.groups))

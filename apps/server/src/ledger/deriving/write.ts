@@ -1,4 +1,4 @@
-/** Writes a rendered batch, in a transaction that holds the connection alone and the user. */
+/** Writes a rendered batch, in a transaction that holds the connection and the user. */
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import * as awaited from './awaited-store.ts'

@@ -173,7 +173,8 @@ describe('a group that produces a transaction of another group', () => {
     assert.deepEqual(await db.rows('select group_key from poison_groups'), [{ group_key: 'R2' }])
     assert.deepEqual(await listAwaited(), awaited)
     await db.execute(
-      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark) values (1, 1, 'R1', $1, 0)`,
+      `insert into due_groups (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+       values (1, 1, 'R1', 'ledger', '', $1, $1, 0)`,
       [db.now()],
     )
     await derive()

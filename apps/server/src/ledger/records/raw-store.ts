@@ -59,6 +59,19 @@ function valuesOf(
 const countedBytes = 16_384
 
 /**
+ * Makes the groups of these rows due, in the transaction that has changed their records. The parameters are given by
+ * their names; $1 and $2 are the connection.
+ */
+export const makeDue = (from: string, { stream, partition, mark }: Record<keyof ListKey | 'mark', string>): string =>
+  `insert into due_groups as d
+     (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+   select $1::bigint, $2::integer, group_key, ${stream}::text, ${partition}::text, max(occurred_at), min(occurred_at),
+     ${mark}::bigint
+   from ${from} group by group_key
+   on conflict (user_key, connection_key, group_key) do update set mark = excluded.mark,
+     occurred_at = greatest(d.occurred_at, excluded.occurred_at), oldest_at = least(d.oldest_at, excluded.oldest_at)`
+
+/**
  * Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due.
  */
 const keepRecords = (change: string): string => `with kept as (
@@ -70,10 +83,7 @@ const keepRecords = (change: string): string => `with kept as (
     on conflict (user_key, connection_key, stream, partition, source_key) do update set ${change}
     returning source_key, group_key, occurred_at, xmax = 0 as added, octet_length(r.body) / ${countedBytes} as further
   ), due as (
-    insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
-    select $1::bigint, $2::integer, group_key, max(occurred_at), $6::bigint from kept group by group_key
-    on conflict (user_key, connection_key, group_key) do update
-      set occurred_at = greatest(d.occurred_at, excluded.occurred_at), mark = excluded.mark
+    ${makeDue('kept', { stream: '$3', partition: '$4', mark: '$6' })}
   )`
 
 const isChanged = `r.body <> excluded.body or r.pending <> excluded.pending
@@ -141,21 +151,16 @@ export const newestPoint: DuePoint = { occurredAt: 'infinity', groupKey: '' }
 
 /** A part of a history that is being read: what it holds has been read whole. */
 export interface WholePart {
-  /** Groups without an older record; Infinity when there are none. */
+  /** Groups of which nothing older is new; Infinity when there are none. */
   sinceMs: number
   /** Lists that were read to their end, and share no group with another list. */
   lists: readonly ListKey[]
 }
 
-// The OFFSETs keep the other conditions out of the look-up: PostgreSQL searched the records of each group among all
-// older ones of the connection, which took a minute for 100,000 of them.
-const recordsOfDue = (columns: string): string => `(select ${columns} from raw_records r
-  where r.user_key = $1 and r.connection_key = $2 and r.group_key = d.group_key offset 0) r`
-const isWholeByTime = `d.occurred_at >= $6::timestamptz and not exists (
-  select from ${recordsOfDue('r.occurred_at')} where r.occurred_at < $6::timestamptz)`
-const isWholeByList = `exists (
-  select from ${recordsOfDue('r.stream, r.partition')}
-  join unnest($7::text[], $8::text[]) as l (stream, partition) using (stream, partition))`
+// Both are stored with the group. Looking for its records took a second for each batch while a history was read:
+// PostgreSQL expects few records of a connection, and searched all of them for every group.
+const isWholeByTime = 'd.occurred_at >= $6::timestamptz and d.oldest_at >= $6::timestamptz'
+const isWholeByList = '(d.stream, d.partition) in (select * from unnest($7::text[], $8::text[]))'
 
 /**
  * Newest first, from a point on: rows of the batches before it were deleted, but stay in the index until a vacuum, and
@@ -190,12 +195,19 @@ function valuesOfPart({ sinceMs, lists }: WholePart): unknown[] {
 /** Makes groups due that may not have changed, and returns them as `listDueGroups` would. */
 export async function markDue(tx: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<DueGroup[]> {
   const mark = newMark()
+  // One search for all groups: one for each may be planned to read all records of the connection every time.
   await tx.execute(
-    `insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
-     select $1::bigint, $2::integer, g.group_key, coalesce((
-       select max(r.occurred_at) from raw_records r
-       where r.user_key = $1 and r.connection_key = $2 and r.group_key = g.group_key), $3::timestamptz), $4::bigint
-     from unnest($5::text[]) as g (group_key)
+    `with found as materialized (
+       select group_key, max(stream) as stream, max(partition) as partition, max(occurred_at) as occurred_at,
+         min(occurred_at) as oldest_at
+       from raw_records
+       where user_key = $1::bigint and connection_key = $2::integer and group_key = any($5::text[])
+       group by group_key)
+     insert into due_groups as d
+       (user_key, connection_key, group_key, stream, partition, occurred_at, oldest_at, mark)
+     select $1::bigint, $2::integer, g.group_key, coalesce(f.stream, ''), coalesce(f.partition, ''),
+       coalesce(f.occurred_at, $3::timestamptz), coalesce(f.oldest_at, $3::timestamptz), $4::bigint
+     from unnest($5::text[]) as g (group_key) left join found f using (group_key)
      on conflict (user_key, connection_key, group_key) do update set mark = excluded.mark`,
     [...keysOf(ref), tx.now(), mark, [...groups]],
   )
@@ -204,32 +216,25 @@ export async function markDue(tx: Sql, ref: ConnectionRef, groups: readonly stri
 
 /**
  * Marks these groups as done, except those that changed since they were listed, and returns the keys of the groups that
- * it marked. The caller holds the connection alone, so no page is committed meanwhile.
+ * it marked. A group whose row another transaction holds is changing now. A page that changes one of them later waits
+ * for the end of this transaction, and makes it due again.
  */
 export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueGroup[]): Promise<string[]> {
-  // All are deleted by their keys, and the changed ones put back: a condition on the marks became a join of every group
-  // with every other.
-  const rows = await tx.rows<{ group_key: string; occurred_at: string; mark: string }>(
-    `delete from due_groups
+  const keys = groups.map(({ key }) => key)
+  const rows = await tx.rows<{ group_key: string; mark: string }>(
+    `select group_key, mark from due_groups
      where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
-     returning group_key, occurred_at, mark`,
-    [...keysOf(ref), groups.map(({ key }) => key)],
+     for update skip locked`,
+    [...keysOf(ref), keys],
   )
-  const marks = new Map(groups.map(({ key, mark }) => [key, mark]))
-  const changed = rows.filter((row) => marks.get(row.group_key) !== row.mark)
-  if (changed.length > 0) {
-    await tx.execute(
-      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
-       select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::timestamptz[], $5::bigint[]) as g`,
-      [
-        ...keysOf(ref),
-        changed.map((row) => row.group_key),
-        changed.map((row) => row.occurred_at),
-        changed.map((row) => row.mark),
-      ],
-    )
-  }
-  return rows.filter((row) => marks.get(row.group_key) === row.mark).map((row) => row.group_key)
+  const marks = new Map(rows.map((row) => [row.group_key, row.mark]))
+  const unchanged = groups.filter(({ key, mark }) => marks.get(key) === mark).map(({ key }) => key)
+  await tx.execute(
+    `delete from due_groups
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
+    [...keysOf(ref), unchanged],
+  )
+  return unchanged
 }
 
 interface RawRow {

@@ -6,7 +6,7 @@
 import type { RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import { keysOf, type ConnectionRef } from '../../owner.ts'
-import { newMark, type ListKey } from './raw-store.ts'
+import { makeDue, newMark, type ListKey } from './raw-store.ts'
 
 /** A window of a list that was read to its end, and the keys of everything it showed. */
 export interface CompleteWindow {
@@ -20,13 +20,7 @@ const missingForMs = 10 * 60_000
 /** When more than this part of a window is missing, and more than one record, the provider's answer is in doubt. */
 const doubtedPart = 0.05
 
-const makeDue = (
-  from: string,
-): string => `due as (insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
-  select $1::bigint, $2::integer, group_key, max(occurred_at), $4::bigint from ${from} group by group_key
-  on conflict (user_key, connection_key, group_key) do update
-    set occurred_at = greatest(d.occurred_at, excluded.occurred_at), mark = excluded.mark
-  returning d.group_key)`
+const dueOfRetired = `due as (${makeDue('retired', { stream: '$5', partition: '$6', mark: '$4' })} returning d.group_key)`
 
 /** The provider has withdrawn these records: they are retired at once. */
 export async function retireWithdrawn(
@@ -41,7 +35,7 @@ export async function retireWithdrawn(
        where user_key = $1::bigint and connection_key = $2::integer and stream = $5::text and partition = $6::text
          and source_key = any($7::text[]) and retired_at is null
        returning group_key, occurred_at
-     ), ${makeDue('retired')}
+     ), ${dueOfRetired}
      select group_key from due`,
     [...keysOf(ref), tx.now(), newMark(), stream, partition, [...keys]],
   )
@@ -78,7 +72,7 @@ export async function judgeMissing(
        returning r.group_key, r.occurred_at, r.retired_at
      ), retired as (
        select group_key, occurred_at from noted where retired_at is not null
-     ), ${makeDue('retired')}
+     ), ${dueOfRetired}
      select known, missing from counts`,
     [
       ...keysOf(ref),
