@@ -58,6 +58,16 @@ describe('JSON without loss', () => {
     assert.equal(JSON.stringify(value.amounts), '[1e-18,123456789012.123456789012345678,-0.10,1E+15]')
   })
 
+  it('read verbatim, any JSON is written back as JSON.parse would', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), (source) => {
+        assert.equal(JSON.stringify(parseJsonVerbatim(source)), JSON.stringify(JSON.parse(source)))
+      }),
+    )
+    assert.equal(JSON.stringify(parseJsonVerbatim('{"__proto__":1.0}')), '{"__proto__":1.0}')
+    for (const broken of ['01', '1.', '[1 2]']) assert.throws(() => parseJsonVerbatim(broken), broken)
+  })
+
   it('a number read verbatim is not mistaken for an object', () => {
     const kinds = ['{}', '[]', '1', 'null', '"x"'].map((source) => isJsonObject(parseJsonVerbatim(source)))
     assert.deepEqual(kinds, [true, false, false, false, false])
