@@ -54,7 +54,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
     handlers: traceHandlers(watchHandlers(handlers, metrics), parts.tracer),
     concurrency: config.worker.concurrency,
-    isSlow: (providerId) => metering.isSlow(providerId),
+    listSlow: () => metering.listSlow(),
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,
     log,

@@ -44,7 +44,7 @@ describe('the places of a worker', async () => {
     const { hold, running, began, release } = holding()
     for (const index of [1, 2, 3]) await add(`slow check ${index}`, checkFlags('okx'), 'interactive')
     for (const index of [1, 2, 3]) await add(`slow read ${index}`, readFlags('okx'), 'background')
-    await queue.start({ hold }, { isSlow: (providerId) => providerId === 'okx' })
+    await queue.start({ hold }, { listSlow: () => ['okx'] })
     await until('two jobs', () => (running.size === 2 ? true : undefined))
     await add('check', checkFlags('kraken'), 'interactive')
     await add('read', readFlags('kraken'), 'background')
@@ -64,7 +64,7 @@ describe('the places of a worker', async () => {
 
     const single = holding()
     await add('slow check', checkFlags('okx'), 'interactive')
-    await queue.start({ hold: single.hold }, { concurrency: 1, isSlow: () => true })
+    await queue.start({ hold: single.hold }, { concurrency: 1, listSlow: () => ['okx'] })
     await until('the check', () => (single.running.size === 1 ? true : undefined))
     single.release()
   })

@@ -4,8 +4,9 @@
  *
  * - Checks of keys leave a place to everything else: people come before the background, and there can be any number of
  *   people.
- * - A provider that takes long to answer has half of the places. A check that waits for it ends after twenty seconds,
- *   and can be asked for again and again.
+ * - The providers that take long to answer share half of the places. A check that waits for one of them ends after
+ *   twenty seconds, and can be asked for again and again. With half of the places each, two such providers would take
+ *   all of them.
  */
 const checking = 'check'
 const providerPrefix = 'provider '
@@ -24,7 +25,7 @@ export interface Shares {
   listFull(): string[]
 }
 
-export function createShares(places: number, isSlow: (providerId: string) => boolean): Shares {
+export function createShares(places: number, listSlow: () => readonly string[]): Shares {
   const running = new Map<string, number>()
   const add = (flags: readonly string[], count: 1 | -1): void => {
     for (const flag of flags) {
@@ -33,13 +34,19 @@ export function createShares(places: number, isSlow: (providerId: string) => boo
       else running.set(flag, now)
     }
   }
-  const shareOf = (flag: string): number => {
-    if (flag === checking) return Math.max(1, places - 1)
-    return isSlow(flag.slice(providerPrefix.length)) ? Math.max(1, Math.floor(places / 2)) : places
+  const shareOf = (flag: string): number => (flag === checking ? Math.max(1, places - 1) : places)
+  const slowShare = Math.max(1, Math.floor(places / 2))
+  const listSlowFull = (): string[] => {
+    const flags = listSlow().flatMap(readFlags)
+    const count = flags.reduce((sum, flag) => sum + (running.get(flag) ?? 0), 0)
+    return count < slowShare ? [] : flags
   }
   return {
     take: (flags) => add(flags, 1),
     leave: (flags) => add(flags, -1),
-    listFull: () => [...running].filter(([flag, count]) => count >= shareOf(flag)).map(([flag]) => flag),
+    listFull() {
+      const full = [...running].filter(([flag, count]) => count >= shareOf(flag)).map(([flag]) => flag)
+      return [...full, ...listSlowFull()]
+    },
   }
 }

@@ -29,7 +29,7 @@ interface WorkerChoices {
   alone?: boolean
   makeRoom?: readonly string[]
   concurrency?: number
-  isSlow?: (providerId: string) => boolean
+  listSlow?: () => string[]
 }
 
 export interface TestQueue {

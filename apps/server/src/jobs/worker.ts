@@ -46,8 +46,8 @@ export interface RunnerSettings {
   pooler: 'none' | 'transaction'
   concurrency: number
   silentAfterMs: number
-  /** A provider takes long to answer: its jobs leave places to others. */
-  isSlow?(this: void, providerId: string): boolean
+  /** The providers that take long to answer: their jobs leave places to others. */
+  listSlow?(this: void): string[]
   /** The embedded database has one owner: locks found at its start belong to dead workers. */
   alone: boolean
   log: Logger
@@ -92,7 +92,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const workerIds = new Set<string>()
   const room = createRoom(db)
   // Belong to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
-  const newPlaces = () => ({ jobs: 0, shares: createShares(options.concurrency, options.isSlow ?? (() => false)) })
+  const newPlaces = () => ({ jobs: 0, shares: createShares(options.concurrency, options.listSlow ?? (() => [])) })
   let busy = newPlaces()
   const startRunner = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()

@@ -27,8 +27,8 @@ export interface Metering {
   forget(sql: Sql, of: Metered): Promise<void>
   /** For a person who waits for an answer now: undefined when the provider may be asked. */
   findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>
-  /** The provider takes long to answer this process. */
-  isSlow(providerId: string): boolean
+  /** The providers that take long to answer this process. */
+  listSlow(): string[]
 }
 
 export interface MeteringDeps {
@@ -51,6 +51,6 @@ export function createMetering(deps: MeteringDeps): Metering {
     recordLimitError: (of, cost, forMs) => budgets.recordLimitError(of, cost, forMs),
     forget: (sql, of) => budgets.forget(sql, of),
     findCircuitOpen,
-    isSlow: (providerId) => slowness.isSlow(providerId),
+    listSlow: () => slowness.listSlow(),
   }
 }

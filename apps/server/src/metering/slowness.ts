@@ -6,8 +6,8 @@ const slowMs = 5_000
 
 export interface Slowness {
   time<T>(providerId: string, call: () => Promise<T>): Promise<T>
-  /** A call has been under way for long, or the last one was, and none was answered soon since. */
-  isSlow(providerId: string): boolean
+  /** The providers of which a call has been under way for long, or the last one was, and none was answered soon since. */
+  listSlow(): string[]
 }
 
 export function createSlowness(now: () => number = () => performance.now()): Slowness {
@@ -33,9 +33,10 @@ export function createSlowness(now: () => number = () => performance.now()): Slo
         else if (isAnswered) slowLast.delete(providerId)
       }
     },
-    isSlow(providerId) {
-      const calls = [...(underWay.get(providerId) ?? [])]
-      return slowLast.has(providerId) || calls.some(({ beganMs }) => now() - beganMs >= slowMs)
+    listSlow() {
+      const isLate = ({ beganMs }: { beganMs: number }): boolean => now() - beganMs >= slowMs
+      const late = [...underWay].filter(([, calls]) => [...calls].some(isLate)).map(([providerId]) => providerId)
+      return [...new Set([...slowLast, ...late])]
     },
   }
 }
