@@ -1,4 +1,4 @@
-import { loadConnector, type Cost } from '@assay/connectors'
+import { getDefinition, loadConnector, type Cost } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, it, type TestContext } from 'node:test'
@@ -13,24 +13,29 @@ const cost: Cost = { calls: 2 }
 
 describe('a call that another one follows', async () => {
   const kraken = await loadConnector('kraken')
+  const definition = getDefinition('kraken')
   // So slow that nothing is refilled while a test runs.
   const tiers = [{ capacity, refillPerSecond: 1 / 100_000 }] as const
-  const connector = {
-    ...kraken,
-    budget: { ...kraken.budget, buckets: [{ name: 'calls', scope: 'key', tiers }] },
-  } as const
+  interface Asking {
+    db: Database
+    start(by?: { interactive: boolean }): Ask
+  }
 
-  async function open(t: TestContext): Promise<{ db: Database; start(): Ask }> {
+  async function open(t: TestContext, scope: 'key' | 'address' = 'key'): Promise<Asking> {
+    const connector = {
+      ...kraken,
+      budget: { ...kraken.budget, buckets: [{ name: 'calls', scope, tiers }] },
+    } as const
     const { db } = await testDatabase(t)
     const log = pino({ level: 'silent' })
     const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
-    const start = (): Ask => {
+    const start = (by = { interactive: false }): Ask => {
       const nonces: NonceRange = {
         last: undefined,
         toReserve: () => ({ atLeast: 1_000, count: 10 }),
         use: (last) => void (nonces.last = last),
       }
-      return metering.startAsking({ connector, keyLane: 'a', status: 'active', nonces }, { interactive: false })
+      return metering.startAsking({ connector, definition, keyLane: 'a', status: 'active', nonces }, by)
     }
     return { db, start }
   }
@@ -66,6 +71,15 @@ describe('a call that another one follows', async () => {
     assert.equal((await ask(cost, answer, { isFollowed: true })).kind, 'answer')
     assert.equal(await countTaken(db), capacity)
     assert.equal((await ask(cost, answer)).kind, 'wait')
+  })
+
+  it('leaves to others what is kept for people, even if a person waits for it', async (t) => {
+    const { start } = await open(t, 'address')
+    const ask = start({ interactive: true })
+    let followed = 0
+    while ((await ask(cost, answer, { isFollowed: true })).kind === 'answer') followed += 1
+    assert.equal(followed, (capacity * 0.8) / 2)
+    assert.equal((await ask(cost, answer)).kind, 'answer')
   })
 
   it('does not let the next one pass that comes late, after another job has taken the key', async (t) => {

@@ -6,7 +6,7 @@
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act
  * on the outcome; they catch nothing.
  */
-import type { Connector, Cost, Spent } from '@assay/connectors'
+import type { Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
 import { SourceError } from '@assay/core'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
@@ -27,7 +27,7 @@ export type Stop =
 export type Asked<T> = { kind: 'answer'; answer: T } | Stop
 
 export interface AskOptions {
-  /** Another call of this cost follows, as far as one can tell. */
+  /** Another call of this cost follows, as far as one can tell: the call is part of a long walk. */
   isFollowed?: boolean
 }
 
@@ -45,6 +45,7 @@ export interface NonceRange {
 
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
+  definition: Pick<ProviderDefinition, 'streams'>
   keyLane: string
   /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
   status: string
@@ -79,12 +80,16 @@ export function startAsking(
   /** How often the provider said "too many". */
   let limitErrors = 0
   const gate = createGate(asker.connector.atOnce?.callsMax ?? 1)
+  // Where several calls are under way at once, they do not wait for each other's statements.
+  const isAlone = asker.connector.atOnce === undefined
   const { enterNow, enterAhead } = createTurnstile(enter)
   // The first call reserves the nonces, which two would take from each other; during an outage one call is the probe.
   const entrance = createEntrance(() => entry === 'answered')
 
-  async function enter(cost: Cost, { mayWait }: { mayWait: boolean }): Promise<Stop | Entered> {
-    const by = { interactive, mayWait }
+  async function enter(cost: Cost, { mayWait, isFollowed }: EntryOptions): Promise<Stop | Entered> {
+    // A long walk leaves the people's share to the others. A refresh of three long histories would otherwise take each
+    // token before there are enough for a check of a key.
+    const by = { interactive: interactive && !isFollowed, mayWait }
     const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, by, () => ({
       providerId: entry === 'outside' ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
@@ -124,10 +129,10 @@ export function startAsking(
   }
 
   async function askNow<T extends object>(cost: Cost, call: () => Promise<T>, isFollowed: boolean): Promise<Asked<T>> {
-    const entered = await enterNow(cost)
+    const entered = await enterNow(cost, isFollowed)
     if (entered.kind !== 'entered') return entered
     const limitErrorsBefore = limitErrors
-    const entering = isFollowed && entry === 'answered' ? enterAhead(cost) : undefined
+    const entering = isAlone && isFollowed && entry === 'answered' ? enterAhead(cost) : undefined
     try {
       const answer = await slowness.time(providerId, call)
       await hearAnswer()
@@ -142,31 +147,33 @@ export function startAsking(
     }
   }
 
-  // Where several calls are under way at once, they do not wait for each other's statements.
-  const isAlone = asker.connector.atOnce === undefined
-  return (cost, call, { isFollowed = false } = {}) =>
-    gate(() => entrance(() => askNow(cost, call, isFollowed && isAlone)))
+  return (cost, call, { isFollowed = false } = {}) => gate(() => entrance(() => askNow(cost, call, isFollowed)))
+}
+
+interface EntryOptions {
+  mayWait: boolean
+  isFollowed: boolean
 }
 
 interface Turnstile {
   /** With the tokens that were taken ahead. If another call comes, or this one comes late, they are lost. */
-  enterNow(this: void, cost: Cost): Promise<Stop | Entered> | Entered
+  enterNow(this: void, cost: Cost, isFollowed: boolean): Promise<Stop | Entered> | Entered
   /** Admits the next call now, if it can be admitted without a wait. */
   enterAhead(this: void, cost: Cost): Promise<void>
 }
 
-function createTurnstile(enter: (cost: Cost, by: { mayWait: boolean }) => Promise<Stop | Entered>): Turnstile {
+function createTurnstile(enter: (cost: Cost, options: EntryOptions) => Promise<Stop | Entered>): Turnstile {
   let ahead: { cost: Cost; atMs: number; entered: Entered } | undefined
   return {
-    enterNow(cost) {
+    enterNow(cost, isFollowed) {
       const admitted = ahead
       ahead = undefined
       const isFresh = admitted?.cost === cost && performance.now() - admitted.atMs < admittedMaxMs
-      return isFresh ? admitted.entered : enter(cost, { mayWait: true })
+      return isFresh ? admitted.entered : enter(cost, { mayWait: true, isFollowed })
     },
     async enterAhead(cost) {
       // Where this fails, the next call asks again and meets the failure itself.
-      const entered = await enter(cost, { mayWait: false }).catch(() => undefined)
+      const entered = await enter(cost, { mayWait: false, isFollowed: true }).catch(() => undefined)
       if (entered?.kind === 'entered') ahead = { cost, atMs: performance.now(), entered }
     },
   }

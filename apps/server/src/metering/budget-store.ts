@@ -11,8 +11,8 @@ export interface BucketRequest {
   capacities: readonly number[]
   refills: readonly number[]
   cost: number
-  /** The part of the bucket that is reserved for others. */
-  share: number
+  /** By tier: what has to be left for others. */
+  reserves: readonly number[]
 }
 
 /**
@@ -24,7 +24,7 @@ export interface BucketRequest {
  */
 const takeIf = (condition: string): string => `given as materialized (
     select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
-      refills double precision[], cost double precision, share double precision)
+      refills double precision[], cost double precision, reserves double precision[])
   ), locked as materialized (
     select b.* from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
   ), filled as materialized (
@@ -52,9 +52,9 @@ function tokensNow(row: string, of: string): string {
     greatest(0, extract(epoch from $3::timestamptz - ${row}.refilled_at))::double precision)`
 }
 
-/** The tokens that must be available: the cost, plus the share of the bucket that is left to others. */
+/** The tokens that must be available: the cost, plus what is left for others. */
 function tokensNeeded(tier: string): string {
-  return `least(g.capacities[${tier} + 1], g.cost + g.share * g.capacities[${tier} + 1])`
+  return `least(g.capacities[${tier} + 1], g.cost + g.reserves[${tier} + 1])`
 }
 
 const isTaken = '(select count(*) from taken) = (select count(*) from given)'

@@ -1,11 +1,11 @@
 import type { Bucket, Connector, Cost } from '@assay/connectors'
-import { loadConnector } from '@assay/connectors'
+import { getDefinition, listCatalog, loadConnector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { markInstallation, type Database, type Sql } from '../db/index.ts'
-import { createBudgets, OverBudget, type Budgets } from './budgets.ts'
+import { createBudgets, OverBudget, type Budgets, type Metered } from './budgets.ts'
 import {
   admitCall,
   followSpent,
@@ -26,7 +26,7 @@ async function open(t: TestContext): Promise<{ db: Database; pass(seconds: numbe
   return { db, pass: (seconds) => db.clock.advance(seconds * 1_000) }
 }
 
-const of = (key: string, cost: number): BucketRequest => ({ key, ...slow, cost, share: 0 })
+const of = (key: string, cost: number): BucketRequest => ({ key, ...slow, cost, reserves: [0, 0, 0] })
 const take = (db: Database, bucket: string, cost: number): ReturnType<typeof takeTokens> =>
   takeTokens(db, [of(bucket, cost)])
 
@@ -194,6 +194,18 @@ describe('a call to a provider', () => {
   })
 })
 
+/** So slow that an empty bucket is never waited for. */
+function withSlowRefill(connector: Connector): Connector {
+  const slowed = (bucket: Bucket): Bucket => {
+    const [first, ...others] = bucket.tiers.map((tier) => ({ ...tier, refillPerSecond: tier.refillPerSecond / 1e6 }))
+    assert.ok(first)
+    return { ...bucket, tiers: [first, ...others] }
+  }
+  const [first, ...others] = connector.budget.buckets.map(slowed)
+  assert.ok(first)
+  return { ...connector, budget: { ...connector.budget, buckets: [first, ...others] } }
+}
+
 const background = { interactive: false }
 const interactive = { interactive: true }
 
@@ -275,6 +287,34 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector: wide, keyLane: 'a' }, calls(1), background), OverBudget)
     for (let call = 0; call < 2; call += 1) await budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive)
     await assert.rejects(budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive), OverBudget)
+  })
+
+  it('in the background takes from an address bucket later than any call that a person waits for, at every provider', async (t) => {
+    const { db } = await open(t)
+    const budgets = budgetsOf(db)
+    const findWait = async (of: Metered, cost: Cost, by: { interactive: boolean }): Promise<number> => {
+      const refused: unknown = await budgets.take(of, cost, by).catch((error: unknown) => error)
+      assert.ok(refused instanceof OverBudget)
+      return refused.retryAfterMs ?? 0
+    }
+    for (const { provider_id: id } of listCatalog()) {
+      const connector = withSlowRefill(await loadConnector(id))
+      const { budget } = connector
+      const definition = getDefinition(id)
+      const of = { connector, definition, keyLane: 'a' }
+      const all = [budget.verify, budget.balances, budget.partitions, ...definition.streams.map(({ cost }) => cost)]
+      for (const { name, tiers } of budget.buckets.filter(({ scope }) => scope === 'address')) {
+        const prices = all.flatMap((cost) => cost[name] ?? []).filter((price) => price > 0)
+        if (prices.length === 0) continue
+        const [dearest, cheapest] = [{ [name]: Math.max(...prices) }, { [name]: Math.min(...prices) }]
+        for (const tier of tiers.keys()) {
+          // Empties the bucket, and each time lowers its tier.
+          await budgets.recordLimitError(of, { [name]: 0 }, 0)
+          const waits = [await findWait(of, dearest, interactive), await findWait(of, cheapest, background)] as const
+          assert.ok(waits[0] < waits[1], `${id}, ${name}, tier ${tier}: ${waits.join(' and ')} ms`)
+        }
+      }
+    }
   })
 
   describe('with several buckets', () => {

@@ -4,13 +4,15 @@
  * tokens; for a longer wait it goes back to the queue.
  */
 import { SourceError } from '@assay/core'
-import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
+import type { Bucket, Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
 import type { Database, Sql } from '../db/index.ts'
 import * as store from './budget-store.ts'
 import type { CallAdmission, BucketRequest, CallRequest } from './budget-store.ts'
 
 export interface Metered {
   connector: Pick<Connector, 'providerId' | 'budget'>
+  /** Absent where nothing is listed, as at the source of prices. */
+  definition?: Pick<ProviderDefinition, 'streams'>
   keyLane: string
 }
 
@@ -53,7 +55,8 @@ const waitInJobMaxMs = 1_000
 
 /**
  * Where a provider counts all calls from our address together, background jobs leave this share of the bucket to people
- * who add a key or refresh. A key's own bucket needs no share: its jobs run one after another.
+ * who add a key or refresh, and at least the price of the dearest call. With less, the background would take each token
+ * before there are enough of them for that call. A key's own bucket needs no share: its jobs run one after another.
  */
 const interactiveShare = 0.2
 
@@ -67,13 +70,19 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
     scope === 'key' ? `${providerId}:${name}:key:${keyLane}` : `${providerId}:${name}:address:${egress}`
 
   function toRequests(of: Metered, cost: Cost, { interactive }: Caller): BucketRequest[] {
-    return listCharged(of, cost).map(({ bucket, cost: tokens }) => ({
-      key: keyOf(of, bucket),
-      capacities: bucket.tiers.map(({ capacity }) => capacity),
-      refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond),
-      cost: tokens,
-      share: bucket.scope === 'address' && !interactive ? interactiveShare : 0,
-    }))
+    return listCharged(of, cost).map(({ bucket, cost: tokens }) => {
+      const capacities = bucket.tiers.map(({ capacity }) => capacity)
+      const dearest = bucket.scope === 'address' && !interactive ? findDearest(of, bucket) : undefined
+      return {
+        key: keyOf(of, bucket),
+        capacities,
+        refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond),
+        cost: tokens,
+        reserves: capacities.map((capacity) =>
+          dearest === undefined ? 0 : Math.max(interactiveShare * capacity, dearest),
+        ),
+      }
+    })
   }
 
   return {
@@ -117,6 +126,12 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
       await store.forgetKey(sql, of.keyLane, buckets)
     },
   }
+}
+
+/** What the dearest call takes from a bucket. People who refresh wait for pages of lists, too. */
+function findDearest({ connector: { budget }, definition }: Metered, { name }: Bucket): number {
+  const pages = definition?.streams.map(({ cost }) => cost) ?? []
+  return Math.max(...[budget.verify, budget.balances, budget.partitions, ...pages].map((cost) => cost[name] ?? 0))
 }
 
 /** A call that costs nothing in a bucket still passes through it, because the provider may have told us to wait. */

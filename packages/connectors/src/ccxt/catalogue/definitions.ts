@@ -180,8 +180,9 @@ export function toBudget(facts: ExchangeFacts): Budget {
   const { intervalMs, balanceCost } = facts
   const balances = balanceCost * (findAbout(facts.id).wallets?.length ?? 1)
   const perSecond = 1_000 / Math.max(1, intervalMs)
-  // The capacity covers the most expensive call and the requests that load the markets.
-  const capacity = Math.ceil(Math.max(perSecond, balances + 10, ...facts.lists.map(({ cost }) => cost)))
+  // The capacity covers the most expensive call and the requests that load the markets. It is larger than any call: the
+  // background waits for more tokens than a person's call needs, and both would wait for the same full bucket.
+  const capacity = Math.ceil(Math.max(perSecond, balances + 10, ...facts.lists.map(({ cost }) => cost + 1)))
   const tier = (share: number): { capacity: number; refillPerSecond: number } => ({
     capacity,
     refillPerSecond: perSecond * share,
