@@ -39,6 +39,7 @@ export interface OpenedConnection {
   reader: AccountReader
   providerId: string
   connectionType: ConnectionType
+  userKey: string
   keyLane: string
   status: store.ConnectionStatus
   /** True when it may be read: a grant is live, or it still belongs to its connect session. */
@@ -89,6 +90,7 @@ export async function openConnection(
     reader: connector.open(credentials, io),
     providerId: row.provider_id,
     connectionType: row.connection_type,
+    userKey: ref.userKey,
     keyLane: row.key_lane,
     status: row.status,
     allowed: row.allowed,

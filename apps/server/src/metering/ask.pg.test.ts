@@ -35,7 +35,7 @@ describe('a call that another one follows', async () => {
         toReserve: () => ({ atLeast: 1_000, count: 10 }),
         use: (last) => void (nonces.last = last),
       }
-      return metering.startAsking({ connector, definition, keyLane: 'a', status: 'active', nonces }, by)
+      return metering.startAsking({ connector, definition, userKey: '1', keyLane: 'a', status: 'active', nonces }, by)
     }
     return { db, start }
   }

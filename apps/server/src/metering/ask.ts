@@ -46,6 +46,7 @@ export interface NonceRange {
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
   definition: Pick<ProviderDefinition, 'streams'>
+  userKey: string
   keyLane: string
   /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
   status: string
@@ -72,7 +73,7 @@ export function startAsking(
   asker: Asker,
   { interactive }: { interactive: boolean },
 ): Ask {
-  const { keyLane, nonces } = asker
+  const { userKey, nonces } = asker
   const { providerId } = asker.connector
   let entry: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
   /** The provider was failing when this job began, or has failed since: an answer ends the outage. */
@@ -125,7 +126,7 @@ export function startAsking(
     const wasProbe = entry === 'probing'
     entry = 'outside'
     wasFailing = true
-    await circuits.recordSilence(providerId, isProven(asker) ? keyLane : null, wasProbe)
+    await circuits.recordSilence(providerId, isProven(asker) ? userKey : null, wasProbe)
   }
 
   async function askNow<T extends object>(cost: Cost, call: () => Promise<T>, isFollowed: boolean): Promise<Asked<T>> {

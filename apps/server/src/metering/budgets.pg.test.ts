@@ -178,8 +178,8 @@ describe('a call to a provider', () => {
   it('takes nothing while the circuit is open, and may probe when a probe is due', async (t) => {
     const { db, pass } = await open(t)
     await db.execute(
-      `insert into circuits (provider_id, failures, failing_keys, failing_since, opened_at, probe_at)
-       values ('kraken', 5, '{a,b,c}', $1, $1, $1::timestamptz + interval '90 seconds')`,
+      `insert into circuits (provider_id, failures, failing_users, failing_since, opened_at, probe_at)
+       values ('kraken', 5, '{1,2,3}', $1, $1, $1::timestamptz + interval '90 seconds')`,
       [db.now()],
     )
     const closed = await ask(db)

@@ -7,7 +7,8 @@ import type { CircuitState } from './budget-store.ts'
 
 export interface OutageRow {
   failures: number
-  failing_keys: string[]
+  /** Keys of users. */
+  failing_users: string[]
   opened_at: string | null
   probes: number
 }
@@ -38,9 +39,9 @@ export async function claimProbe(sql: Sql, providerId: string, leaseMs: number):
  */
 export async function lockOutage(tx: Sql, providerId: string): Promise<OutageRow> {
   return tx.row<OutageRow>(
-    `insert into circuits as c (provider_id, failures, failing_keys, failing_since) values ($1, 0, '{}', $2::timestamptz)
+    `insert into circuits as c (provider_id, failures, failing_users, failing_since) values ($1, 0, '{}', $2::timestamptz)
      on conflict (provider_id) do update set failures = c.failures
-     returning failures, failing_keys, opened_at, probes`,
+     returning failures, failing_users::text[], opened_at, probes`,
     [providerId, tx.now()],
   )
 }
@@ -48,14 +49,14 @@ export async function lockOutage(tx: Sql, providerId: string): Promise<OutageRow
 export async function writeOutage(
   tx: Sql,
   providerId: string,
-  next: { failures: number; failingKeys: readonly string[]; probes: number; probeInMs: number | null },
+  next: { failures: number; failingUsers: readonly string[]; probes: number; probeInMs: number | null },
 ): Promise<void> {
   await tx.execute(
-    `update circuits set failures = $2, failing_keys = $3, probes = $4,
+    `update circuits set failures = $2, failing_users = $3::bigint[], probes = $4,
        opened_at = case when $5::double precision is null then opened_at else coalesce(opened_at, $6::timestamptz) end,
        probe_at = coalesce($6::timestamptz + make_interval(secs => $5::double precision / 1000), probe_at)
      where provider_id = $1`,
-    [providerId, next.failures, next.failingKeys, next.probes, next.probeInMs, tx.now()],
+    [providerId, next.failures, next.failingUsers, next.probes, next.probeInMs, tx.now()],
   )
 }
 

@@ -35,12 +35,12 @@ describe('a provider that does not answer', async () => {
   const refColumns = `tenant_key as "tenantKey", tenant_id as "tenantId", user_key as "userKey", user_id as "userId",
     connection_key as "connectionKey", id as "connectionId"`
 
-  async function connectRead(): Promise<Connected> {
-    const ref = await engine.connect(await engine.newOwner(), 'empty')
+  async function connectRead(owner?: Owner): Promise<Connected> {
+    const ref = await engine.connect(owner ?? (await engine.newOwner()), 'empty')
     await engine.drain({ delayed: true })
     return ref
   }
-  /** Makes three keys fail five times. */
+  /** Makes three connections fail five times. */
   async function open(refs: readonly Connected[]): Promise<void> {
     const [a, b, c] = refs
     assert.ok(a && b && c)
@@ -65,7 +65,7 @@ describe('a provider that does not answer', async () => {
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
   })
 
-  it('is not called after three of its keys failed, and every connection reports since when and until when', async () => {
+  it('is not called after connections of three users failed, and every connection reports since when and until when', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()
     await open(refs)
@@ -148,6 +148,22 @@ describe('a provider that does not answer', async () => {
     await engine.drain({ delayed: true })
     assert.deepEqual(await listCircuits(), [])
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
+  })
+
+  it('is still called when only connections of one user get no answer', async () => {
+    const owner = await engine.newOwner()
+    const refs = [await connectRead(owner), await connectRead(owner), await connectRead(owner)] as const
+    await takeDown()
+    await open(refs)
+    const outage = await db.row<{ failures: number; opened: boolean }>(
+      'select failures, opened_at is not null as opened from circuits',
+    )
+    assert.ok(outage.failures >= 5, `${outage.failures} failures`)
+    assert.equal(outage.opened, false)
+    await bringBack()
+    await engine.drain({ delayed: true })
+    for (const ref of refs) assert.equal((await find(ref)).status, 'active')
+    assert.deepEqual(await listCircuits(), [])
   })
 
   it('for one key affects only that connection', async () => {

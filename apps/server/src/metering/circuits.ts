@@ -2,7 +2,7 @@
  * A circuit breaker for each provider, shared by the whole fleet. Without it, every connection would wait for its own
  * timeout during an outage, and all of them would call at once when the provider comes back.
  *
- *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, no other
+ *   closed ──failures in a row, at several users─▶ open ──probe due──▶ half-open: one job asks, no other
  *     ▲                                             ▲                     │        │
  *     │                                             └──no answer, longer──┘        │
  *     └───────────────────────────any answer───────────────────────────────────────┘
@@ -17,11 +17,12 @@ import type { CircuitState } from './budget-store.ts'
 import * as store from './circuit-store.ts'
 
 /**
- * This many failures in a row, of this many different keys, open a circuit. If one key fails, its own backoff is
- * enough.
+ * This many failures in a row, at this many different users, open a circuit. If the connections of one user fail, their
+ * own backoff is enough. Keys are not counted: one user has any number of them, and a stranger may decide what a node
+ * says about a wallet.
  */
 const failuresToOpen = 5
-const keysToOpen = 3
+const usersToOpen = 3
 
 /** The pause before a probe doubles with every probe that got no answer. */
 const probePause = { firstMs: 30_000, maxMs: 15 * minuteMs }
@@ -46,8 +47,8 @@ export interface Circuits {
   /** `probing` for the one caller that probes a provider during an outage; CircuitOpen when calls are not allowed. */
   enter(providerId: string, circuit: CircuitState | undefined): Promise<'entered' | 'probing' | CircuitOpen>
   recordAnswer(providerId: string): Promise<void>
-  /** `keyLane` is null for a key that was never read to the end: its failure counts only if it was the probe. */
-  recordSilence(providerId: string, keyLane: string | null, wasProbe: boolean): Promise<void>
+  /** `userKey` is null for a key that was never read to the end: its failure counts only if it was the probe. */
+  recordSilence(providerId: string, userKey: string | null, wasProbe: boolean): Promise<void>
 }
 
 export interface CircuitDeps {
@@ -70,11 +71,11 @@ export function createCircuits({ db, random, scaleWait, log }: CircuitDeps): Cir
       if (await store.deleteOutage(db, providerId)) log.info({ provider: providerId }, 'provider answers again')
     },
 
-    async recordSilence(providerId, keyLane, wasProbe) {
-      if (keyLane === null && !wasProbe) return
+    async recordSilence(providerId, userKey, wasProbe) {
+      if (userKey === null && !wasProbe) return
       const probeInMs = await db.transaction(async (tx) => {
         const row = await store.lockOutage(tx, providerId)
-        const next = afterSilence(row, { keyLane, wasProbe, random: random() })
+        const next = afterSilence(row, { userKey, wasProbe, random: random() })
         const waitMs = next.probeInMs === null ? null : scaleWait(next.probeInMs)
         await store.writeOutage(tx, providerId, { ...next, probeInMs: waitMs })
         return waitMs
@@ -98,7 +99,7 @@ function toCircuitOpen(providerId: string, { failing_since, wait_ms }: CircuitSt
 
 interface Outage {
   failures: number
-  failingKeys: string[]
+  failingUsers: string[]
   probes: number
   /** Null when the circuit stays as it is. */
   probeInMs: number | null
@@ -107,17 +108,17 @@ interface Outage {
 /** Pure: the state of an outage after another failure. */
 export function afterSilence(
   row: store.OutageRow,
-  { keyLane, wasProbe, random }: { keyLane: string | null; wasProbe: boolean; random: number },
+  { userKey, wasProbe, random }: { userKey: string | null; wasProbe: boolean; random: number },
 ): Outage {
   const failures = row.failures + 1
-  const isNew = keyLane !== null && !row.failing_keys.includes(keyLane) && row.failing_keys.length < keysToOpen
-  const failingKeys = isNew ? [...row.failing_keys, keyLane] : row.failing_keys
-  const outage = { failures, failingKeys, probes: row.probes, probeInMs: null }
+  const isNew = userKey !== null && !row.failing_users.includes(userKey) && row.failing_users.length < usersToOpen
+  const failingUsers = isNew ? [...row.failing_users, userKey] : row.failing_users
+  const outage = { failures, failingUsers, probes: row.probes, probeInMs: null }
   if (row.opened_at !== null) {
     // The failure of a job that was running when the circuit opened says nothing new.
     if (!wasProbe) return outage
     return { ...outage, probes: row.probes + 1, probeInMs: toBackoffMs(row.probes + 2, probePause, random) }
   }
-  const opens = failures >= failuresToOpen && failingKeys.length >= keysToOpen
+  const opens = failures >= failuresToOpen && failingUsers.length >= usersToOpen
   return opens ? { ...outage, probeInMs: toBackoffMs(1, probePause, random) } : outage
 }

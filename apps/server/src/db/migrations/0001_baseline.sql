@@ -572,9 +572,9 @@ create table circuits (
   provider_id text primary key,
   -- In a row, over all its connections; any answer ends the row.
   failures integer not null,
-  -- Keyed hashes of the API keys that met failures, no more than it takes to open: one broken key must not speak for
-  -- the others.
-  failing_keys text[] not null,
+  -- The keys of the users whose connections met failures, no more than it takes to open: one user's accounts must not
+  -- speak for the others.
+  failing_users bigint[] not null,
   failing_since timestamptz(3) not null,
   -- Null until enough has failed. From then on only one job asks, at `probe_at`.
   opened_at timestamptz(3),
