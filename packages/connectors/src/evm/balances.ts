@@ -9,7 +9,7 @@
  * All calls to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
  * deployed, each contract is called separately.
  */
-import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
+import { add, hourMs, isKnownAsset, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import {
   decodeFunctionResult,
   encodeFunctionData,
@@ -23,7 +23,7 @@ import {
 import type { Balance } from '../kit/connector.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, wrappedContract, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
-import { fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
+import { AbortedCall, fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
 import {
@@ -218,6 +218,8 @@ function toHeld(chain: Chain, walk: Walk): Held[] {
 interface ContractCall {
   to: Address
   data: Hex
+  /** The contract is known to answer soon: if the node aborts the call, the node is overloaded. */
+  isKnown?: boolean
 }
 
 async function fetchTokens(
@@ -229,7 +231,10 @@ async function fetchTokens(
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address] })
   const answers = await ask(
     client,
-    asked.map((token) => ({ to: token.address as Address, data })),
+    asked.map((token) => {
+      const isKnown = isKnownAsset(tokenAsset(client.chain, token).assetId)
+      return { to: token.address as Address, data, isKnown }
+    }),
   )
   return toRecord(asked.map((token, index) => [token.address, findUint(answers[index])]))
 }
@@ -274,32 +279,52 @@ const multicallAddress = '0xcA11bde05977b3631167028862bE2a173976CA11'
 /** Public nodes refuse calls that burn much gas; one balance takes about 3,000 to 30,000. */
 const callsMax = 150
 
+/**
+ * Each takes some seconds. A stranger can send a wallet hundreds of tokens whose contracts take that long, so after this
+ * many only known contracts are called.
+ */
+const abortedMax = 20
+
 /** The answers in their order; undefined where the contract refused. */
 async function ask(client: ChainClient, calls: readonly ContractCall[]): Promise<(Hex | undefined)[]> {
+  let abortedCount = 0
+  const askOne = async (call: ContractCall): Promise<Hex | undefined> => {
+    if (abortedCount >= abortedMax && call.isKnown !== true) return undefined
+    try {
+      return await askAlone(client, call)
+    } catch (error) {
+      if (!(error instanceof AbortedCall) || call.isKnown === true) throw error
+      abortedCount += 1
+      return undefined
+    }
+  }
   const answers: (Hex | undefined)[] = []
   for (let at = 0; at < calls.length; at += callsMax) {
     const some = calls.slice(at, at + callsMax)
-    answers.push(...((await askTogether(client, some)) ?? (await inGroups(some, (one) => askAlone(client, one)))))
+    answers.push(...((await askTogether(client, some)) ?? (await inGroups(some, askOne))))
   }
   return answers
 }
 
-/** Undefined where nothing is deployed at the address of Multicall3. */
+/** Undefined where nothing is deployed at the address of Multicall3, or where one contract used up what all may use. */
 async function askTogether(
   client: ChainClient,
   calls: readonly ContractCall[],
 ): Promise<(Hex | undefined)[] | undefined> {
   const packed = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
   const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [packed] })
-  const answer = await askAlone(client, { to: multicallAddress, data })
+  const answer = await askAlone(client, { to: multicallAddress, data }).catch((error: unknown) => {
+    if (error instanceof AbortedCall) return undefined
+    throw error
+  })
   if (answer === undefined || answer === '0x') return undefined
   const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
   return results.map(({ success, returnData }) => (success ? returnData : undefined))
 }
 
-async function askAlone(client: ChainClient, call: ContractCall): Promise<Hex | undefined> {
+async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
   try {
-    const answer = await client.rpc('eth_call', [call, 'latest'])
+    const answer = await client.rpc('eth_call', [{ to, data }, 'latest'])
     if (typeof answer === 'string' && /^0x[0-9a-f]*$/i.test(answer)) return answer as Hex
   } catch (error) {
     if (error instanceof RevertedCall) return undefined

@@ -24,6 +24,9 @@ export interface ChainClient {
 /** A contract refused the call. The caller decides whether that matters. */
 export class RevertedCall extends SourceError {}
 
+/** A call took longer than the node allows, because of the contract or because the node is overloaded. */
+export class AbortedCall extends SourceError {}
+
 /** The index does not have this list. Blockscout says so with status 400. */
 export class UnknownAction extends SourceError {}
 
@@ -82,17 +85,36 @@ const rpcAnswer = z.object({
   error: z.object({ code: z.coerce.string(), message: z.string().catch('') }).nullish(),
 })
 
-/** EIP-1474 §"Error codes", and what nodes send beside it: 3 is a revert with data (geth), −32005 a limit. */
+/**
+ * How nodes say that a contract ended a call: by the errors of the virtual machine (go-ethereum, core/vm/errors.go), or
+ * in one phrase for all of them ("VM execution error").
+ */
+const contractErrors = [
+  /revert|invalid opcode|out of gas|gas uint64 overflow|invalid jump|write protection|return data out of bounds/i,
+  /stack (?:underflow|limit)|max call depth|vm exception|(?:vm|transaction) execution error/i,
+]
+/** The contract took longer than the node allows for a call (go-ethereum, internal/ethapi/api.go). */
+const aborted = /execution aborted/i
+/** 3 is a revert with data (geth), −32015 any end of a call by its contract (Nethermind, OpenEthereum). */
+const contractCodes = new Set(['3', '-32015'])
+
+/**
+ * EIP-1474 §"Error codes", and what nodes send beside it: −32005 is a limit. A stranger may have written the contract
+ * that is called, so an error of `eth_call` says nothing about the node, even if its text is unknown here. As
+ * `venue_down`, a few wallets with such tokens would open the circuit of all chains.
+ */
 function toRpcError(chain: Chain, method: string, { code, message }: { code: string; message: string }): SourceError {
   const detail = `${chain.name}: ${method}: error ${code}`
-  if (code === '3' || /revert|invalid opcode|out of gas/i.test(message)) {
+  const isCall = method === 'eth_call'
+  if (isCall && (contractCodes.has(code) || contractErrors.some((pattern) => pattern.test(message)))) {
     return new RevertedCall('unreadable_answer', detail)
   }
+  if (isCall && aborted.test(message)) return new AbortedCall('unreadable_answer', detail)
   if (code === '-32005' || code === '429' || /rate limit|too many requests/i.test(message)) {
     return new SourceError('rate_limited', detail)
   }
   const isOurs = ['-32600', '-32601', '-32602', '-32700'].includes(code)
-  return new SourceError(isOurs ? 'unreadable_answer' : 'venue_down', detail)
+  return new SourceError(isOurs || isCall ? 'unreadable_answer' : 'venue_down', detail)
 }
 
 const indexAnswer = z.custom<Record<string, unknown>>(isJsonObject).pipe(

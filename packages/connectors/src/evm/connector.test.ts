@@ -252,6 +252,53 @@ describe('balances', () => {
     assert.equal((await away(8453).fetchBalances(state)).balances.length, 5)
   })
 
+  for (const [code, message] of [
+    [-32_000, 'execution aborted (timeout = 5s)'],
+    [-32_000, 'invalid jump destination'],
+    [-32_000, 'stack underflow (0 <=> 1)'],
+    [-32_015, 'VM execution error.'],
+  ] as const) {
+    it(`of a token whose contract ends the call with "${message}" are left out, and all others are read`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      hold(chain)
+      chain.errors.set(`${coin} ${balanceOf}`, { code, message })
+      const { balances } = await reader.fetchBalances({})
+      assert.equal(balances.length, 4)
+      assert.ok(!balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+    })
+  }
+
+  it('of many tokens whose contracts take too long are asked for a few times, and known tokens are read', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    hold(chain)
+    const slow = Array.from({ length: 100 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '4')}`)
+    chain.lists.set(
+      'tokentx',
+      [...slow, coin].map((contract, index) => row(10 + index, contract, { value: '5' })),
+    )
+    for (const contract of slow) {
+      chain.errors.set(`${contract} ${balanceOf}`, { code: -32_000, message: 'execution aborted (timeout = 5s)' })
+    }
+    const { balances } = await readToEnd(reader)
+    assert.ok(balances.some(({ symbol }) => symbol === 'WETH'))
+    const calls = chain.methods.filter((method) => method === 'eth_call').length
+    assert.ok(calls < 50, `${calls} calls`)
+  })
+
+  it('are not taken for zero when the node failed, and the node is not taken for down when a contract may have', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    hold(chain)
+    const { state = {} } = await reader.fetchBalances({})
+    chain.errors.set(`${coin} ${balanceOf}`, { code: -32_000, message: 'header not found' })
+    await assert.rejects(readToEnd(reader, { state }), isFault('unreadable_answer'))
+    chain.errors.clear()
+    chain.errors.set(`${weth} ${balanceOf}`, { code: -32_000, message: 'execution aborted (timeout = 5s)' })
+    await assert.rejects(readToEnd(reader, { state }), isFault('unreadable_answer'))
+    chain.errors.clear()
+    chain.errors.set('eth_getBalance', { code: -32_000, message: 'header not found' })
+    await assert.rejects(readToEnd(reader, { state }), isFault('venue_down'))
+  })
+
   it('the operator’s own hosts are asked, and BNB Smart Chain only there', async () => {
     const asked: string[] = []
     const record: typeof fetch = async (given) => {

@@ -21,6 +21,8 @@ export interface TestChain {
   codes: Map<string, string>
   /** Answers to `eth_call`, by contract and data in lower case; `revert` refuses. */
   calls: Map<string, string>
+  /** Errors of the node, by method, or by contract and data in lower case. */
+  errors: Map<string, { code: number; message: string }>
   /** Replace the next answers of the index, each once. */
   answers: { status: number; text: string }[]
   questions: URLSearchParams[]
@@ -47,7 +49,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     lists: new Map(),
     height: 20_000,
     nowMs: timeOf(20_000) * 1000 + 5_000,
-    ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map() },
+    ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
     ...{ answers: [], questions: [], methods: [] },
   }
   return chain
@@ -63,7 +65,9 @@ async function answer(chain: TestChain, request: IncomingMessage): Promise<{ sta
   const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
   chain.methods.push(method)
   const result = isMain ? answerRpc(chain, method, params) : emptyRpc(method)
-  const content = result === 'revert' ? { error: { code: 3, message: 'execution reverted' } } : { result }
+  const refused = result === 'revert' ? { code: 3, message: 'execution reverted' } : undefined
+  const error = isMain ? (chain.errors.get(nameOf(method, params)) ?? refused) : undefined
+  const content = error === undefined ? { result } : { error }
   return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
 }
 
@@ -82,6 +86,12 @@ function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean):
   const result = found.slice((page - 1) * offset, page * offset)
   if (result.length > 0) return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }
   return { status: 200, text: JSON.stringify({ status: '0', message: 'No transactions found', result: [] }) }
+}
+
+function nameOf(method: string, [first]: readonly unknown[]): string {
+  if (method !== 'eth_call') return method
+  const { to, data } = first as { to: string; data: string }
+  return `${to} ${data}`.toLowerCase()
 }
 
 function emptyRpc(method: string): unknown {
@@ -103,10 +113,8 @@ function answerRpc(chain: TestChain, method: string, params: readonly unknown[])
       return '0x0'
     case 'eth_getCode':
       return chain.codes.get(first) ?? '0x'
-    case 'eth_call': {
-      const { to, data } = params[0] as { to: string; data: string }
-      return chain.calls.get(`${to} ${data}`.toLowerCase()) ?? '0x'
-    }
+    case 'eth_call':
+      return chain.calls.get(nameOf(method, params)) ?? '0x'
     default:
       throw new Error(`the test chain does not know ${method}`)
   }

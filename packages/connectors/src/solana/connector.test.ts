@@ -333,6 +333,7 @@ describe('lists of a Solana wallet', () => {
   for (const [code, fault] of [
     [-32_005, 'venue_down'],
     [-32_011, 'data_hole'],
+    [-32_012, 'unreadable_answer'],
     [-32_602, 'unreadable_answer'],
     [429, 'rate_limited'],
   ] as const) {
