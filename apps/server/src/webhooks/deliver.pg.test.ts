@@ -7,6 +7,7 @@ import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { patienceMs, until } from '../../../../test/until.ts'
+import type { Database } from '../db/index.ts'
 import { parseStored } from '../jobs/index.ts'
 import { openQueue, queueTask, type TestTask } from '../jobs/test-queue.ts'
 import { testKeyring } from '../test-keys.ts'
@@ -32,7 +33,7 @@ describe('the messages of a tenant', async () => {
   await (await openConsents(queue.db)).give(queue.db, user)
 
   /** Webhooks whose messages go to `answer` instead of over a network. */
-  function open(answer: Answer): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
+  function open(answer: Answer, on: Database = db): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
     const sent: string[] = []
     const ids: string[] = []
     const lines: string[] = []
@@ -47,7 +48,7 @@ describe('the messages of a tenant', async () => {
     }
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
     const rest = {
-      db,
+      db: on,
       keyring,
       now: Date.now,
       realNow: Date.now,
@@ -80,6 +81,15 @@ describe('the messages of a tenant', async () => {
          messages as (update webhook_messages set due_at = due_at - span, created_at = created_at - span, resent_at = resent_at - span from later)
        update webhooks set paused_until = paused_until - span from later`,
       [ms],
+    )
+  /** Messages that wait for the first about their connection, which failed and is tried again in hours. */
+  const putAsideMany = (tenantId: string, { connections, each }: { connections: number; each: number }) =>
+    db.execute(
+      `insert into webhook_messages (tenant_id, id, connection_id, body, created_at, aside, due_at)
+       select $1, 'msg_aside_' || n, 'con_' || (n - 1) % $2::int, '{"data":{}}', $4::timestamptz, n <= $2::int,
+         $4::timestamptz + case when n <= $2::int then interval '10 hours' else interval '0' end
+       from generate_series(1, $2::int * $3::int) n order by n`,
+      [tenantId, connections, each, db.now()],
     )
   const listOutcomes = async (tenantId: string): Promise<(string | null)[]> => {
     const rows = await db.rows<{ outcome: string | null }>(
@@ -277,6 +287,52 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(sent.slice(10), sent.slice(10).toSorted())
   })
 
+  it('that were put aside during an outage are taken back in batches, and a delivery is recorded by itself', async () => {
+    const changedWhenSent: number[] = []
+    const stop = new AbortController()
+    const { webhooks, ids } = open(async () => {
+      const { changed } = await db.row<{ changed: number }>(
+        `select count(*)::int as changed from webhook_messages
+         where tenant_id = 'ten_back' and due_at < $1::timestamptz + interval '1 hour' and connection_id <> 'con_now'`,
+        [db.now()],
+      )
+      if (changedWhenSent.push(changed) === 4) stop.abort()
+      return 200
+    })
+    await webhooks.set('ten_back', 'https://app.example/')
+    await announce(webhooks, 'ten_back', ['read', 'con_now'])
+    await putAsideMany('ten_back', { connections: 2_500, each: 1 })
+    await db.execute("update webhooks set failures = 7 where tenant_id = 'ten_back'")
+    await webhooks.deliverTask({ tenantId: 'ten_back' }, stop.signal)
+    assert.deepEqual(changedWhenSent, [0, 1_000, 2_000, 2_500])
+    assert.equal(ids.length, 4)
+  })
+
+  it('make a sender read few rows, however many of them wait behind others', async () => {
+    const { webhooks: outside } = open(() => 200)
+    await outside.set('ten_many', 'https://app.example/')
+    await putAsideMany('ten_many', { connections: 20, each: 500 })
+    await run(outside, 'ten_many')
+    await announce(outside, 'ten_many', ['read', 'con_new'])
+    // Rows that are gone would count as read until they are cleared.
+    await db.execute('vacuum analyze webhook_messages')
+    await db.transaction(async (tx) => {
+      const countRead = async (): Promise<number> => {
+        const { read } = await tx.row<{ read: number }>(
+          `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables
+           where relname = 'webhook_messages'`,
+        )
+        return read
+      }
+      const before = await countRead()
+      const { webhooks, sent } = open(() => 200, { ...db, ...tx, transaction: (work) => work(tx) })
+      await run(webhooks, 'ten_many')
+      assert.deepEqual(sent, ['read con_new'])
+      const read = (await countRead()) - before
+      assert.ok(read < 100, `${read} rows were read to send one of 10,000 messages`)
+    })
+  })
+
   it('are given up when they fail a day after they were written, and are swept if their turn never comes', async () => {
     const { webhooks } = open(() => 503)
     await webhooks.set('ten_gone', 'https://app.example/')
@@ -323,7 +379,8 @@ describe('the messages of a tenant', async () => {
     await webhooks.remove('ten_removes')
     assert.deepEqual(await listOutcomes('ten_removes'), [])
     await db.execute(
-      `insert into webhook_messages (tenant_id, id, body, created_at, due_at) values ('ten_removes', 'msg_late', '{}', $1, $1)`,
+      `insert into webhook_messages (tenant_id, id, connection_id, body, created_at, due_at)
+       values ('ten_removes', 'msg_late', 'con_1', '{}', $1, $1)`,
       [db.now()],
     )
     await run(webhooks, 'ten_removes')

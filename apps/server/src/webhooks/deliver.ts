@@ -3,8 +3,9 @@
  * sender, which chooses the next message when it sends. A tenant's jobs share a lane, so a receiver that hangs holds
  * one slot of one worker, and gives it up when an interactive job needs it.
  *
- *   waiting ──claimed──▶ 2xx: delivered; if the receiver had been failing, all waiting messages are due at once
- *      ▲                 else: put aside for its own wait; only messages about the same connection wait behind it
+ *   waiting ──claimed──▶ 2xx: delivered; if the receiver had been failing, those put aside are taken back, a batch
+ *      ▲                      with each message that is sent
+ *      │                 else: put aside for its own wait; only messages about the same connection wait behind it
  *      └──less than a day old──┘       three failures in a row: all of the tenant's messages wait together
  *
  * A message may arrive twice, when the process is killed or aborted after the receiver has answered and before we have
@@ -47,10 +48,11 @@ const failuresBeforePause = 3
 const pauseMs = 30_000
 const pauseMaxMs = 900_000
 const runMaxMsDefault = 5_000
+/** After days without an answer a million messages may wait: one statement for all of them would run into its limit. */
+const batch = 1_000
 
 /** If a message has been due for this long without a job, the queue has lost the job. */
 const unattendedMs = 300_000
-const sweepBatch = 1_000
 
 /** Returns to the tenant's waiting messages. Only jobs of the tenant's lane add this one (jobs/declarations.ts). */
 export async function queueDelivery(sql: Sql, tenantId: string, delayMs = 0): Promise<void> {
@@ -61,12 +63,20 @@ export async function queueDelivery(sql: Sql, tenantId: string, delayMs = 0): Pr
 export async function deliver(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
   const { db, runMaxMs = runMaxMsDefault } = deps
   const endMs = performance.now() + runMaxMs
+  let recovering = await store.isRecovering(db, tenantId)
   while (!signal.aborted && performance.now() < endMs) {
+    if (recovering) recovering = await db.transaction((tx) => store.recoverSome(tx, tenantId, batch))
+    else await store.takeBackDue(db, tenantId, batch)
     const delivery = await store.claimNext(db, tenantId, claimMs)
-    if (delivery === undefined) break
+    if (delivery === undefined) {
+      if ((await store.moveBlocked(db, tenantId)) > 0 || recovering) continue
+      break
+    }
     const outcome = await send(deps, tenantId, delivery, signal)
-    if (outcome === 'delivered') await db.transaction((tx) => recordDelivered(tx, tenantId, delivery))
-    else if (signal.aborted) await store.putBack(db, tenantId, delivery.id)
+    if (outcome === 'delivered') {
+      const recovers = await db.transaction((tx) => recordDelivered(tx, tenantId, delivery))
+      recovering = recovering || recovers
+    } else if (signal.aborted) await store.putBack(db, tenantId, delivery.id)
     else await db.transaction((tx) => recordFailure(deps, tx, tenantId, delivery, outcome))
   }
   const waitMs = await store.findWaitMs(db, tenantId)
@@ -76,10 +86,11 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
 
 // Every transaction locks the webhook's row before its messages, so that two of them cannot deadlock.
 
-async function recordDelivered(tx: Sql, tenantId: string, { id }: store.Delivery): Promise<void> {
-  const failures = await store.forgetFailures(tx, tenantId)
+/** True when the receiver is back, so that messages which were put aside may go. */
+async function recordDelivered(tx: Sql, tenantId: string, { id }: store.Delivery): Promise<boolean> {
+  const recovers = await store.forgetFailures(tx, tenantId, failuresBeforePause)
   await store.endMessage(tx, tenantId, id, 'delivered')
-  if (failures >= failuresBeforePause) await store.makeDueNow(tx, tenantId)
+  return recovers
 }
 
 async function recordFailure(
@@ -149,8 +160,8 @@ function sign(secret: string, text: string): string {
 }
 
 export async function sweepMessages({ db, scaleWait }: Pick<DeliverDeps, 'db' | 'scaleWait'>): Promise<void> {
-  while ((await store.giveUpOld(db, failuresBeforePause, scaleWait(2 * ageMaxMs), sweepBatch)) === sweepBatch);
-  while ((await store.deletePast(db, sweepBatch)) === sweepBatch);
+  while ((await store.giveUpOld(db, failuresBeforePause, scaleWait(2 * ageMaxMs), batch)) === batch);
+  while ((await store.deletePast(db, batch)) === batch);
   for (const tenantId of await store.listUnattended(db, scaleWait(unattendedMs))) {
     await queueDelivery(db, tenantId)
   }

@@ -113,7 +113,6 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       const sealed = await sealSecret(keyring, tenantId, secret)
       await db.transaction(async (tx) => {
         await store.putWebhook(tx, tenantId, url, sealed)
-        await store.makeDueNow(tx, tenantId)
         await queueDelivery(tx, tenantId)
         const fields = ['url', 'secret']
         await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.set', subject: tenantId, fields })

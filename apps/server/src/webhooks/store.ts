@@ -2,12 +2,12 @@
 import type { Sql } from '../db/index.ts'
 import { isNotQueued } from '../jobs/index.ts'
 
-/** A new address begins without the failures of the old one. */
+/** A new address begins without the failures of the old one, and gets the waiting messages at once. */
 export async function putWebhook(sql: Sql, tenantId: string, url: string, sealedSecret: string): Promise<void> {
   await sql.execute(
     `insert into webhooks (tenant_id, url, sealed_secret, created_at) values ($1, $2, $3, $4::timestamptz)
      on conflict (tenant_id) do update
-     set url = excluded.url, sealed_secret = excluded.sealed_secret, failures = 0, paused_until = null`,
+     set url = excluded.url, sealed_secret = excluded.sealed_secret, failures = 0, paused_until = null, recovering = true`,
     [tenantId, url, sealedSecret, sql.now()],
   )
 }
@@ -55,10 +55,19 @@ export async function insertMessage(sql: Sql, { tenantId, id, connectionId, body
   return inserted === 1
 }
 
-/** The first waiting message about its connection: the others wait behind it. */
-const isFirst = `m.ended_at is null and not exists (
-  select from webhook_messages e
-  where e.tenant_id = m.tenant_id and e.connection_id = m.connection_id and e.seq < m.seq and e.ended_at is null)`
+/**
+ * The oldest messages of a tenant that are not aside, each with the first waiting message about the same connection.
+ * Only that one may be sent. A tenant can have a million waiting messages, so every statement that looks for the next
+ * one reads a bounded number of them. What it finds is compared with `id` as a value and not joined: for a tenant that
+ * is new to the statistics, a join would read all of the tenant's messages.
+ */
+const nextWithFirst = `(
+    select m.tenant_id, m.connection_id, m.id, m.seq, m.attempts from webhook_messages m
+    where m.tenant_id = $1 and m.ended_at is null and not m.aside order by m.seq limit 100) next
+  cross join lateral (
+    select e.id, e.aside, e.due_at from webhook_messages e
+    where e.tenant_id = next.tenant_id and e.connection_id = next.connection_id and e.ended_at is null
+    order by e.seq limit 1) first`
 
 export interface Delivery {
   id: string
@@ -71,33 +80,60 @@ export interface Delivery {
 }
 
 /**
- * The next message that may be sent, reserved for this long. `due_at` is checked again outside the search: when two
- * senders find the same message, the later one waits for the row and then sees that it is taken.
+ * The next message that may be sent, reserved for this long. When two senders find the same message, the later one
+ * waits for the row and then sees by its attempts that it is taken. Undefined also when many messages wait behind one
+ * that is aside: `moveBlocked` takes them out of the search.
  */
 export async function claimNext(sql: Sql, tenantId: string, claimMs: number): Promise<Delivery | undefined> {
   return sql.maybeRow<Delivery>(
     `update webhook_messages m
-     set attempts = m.attempts + 1, due_at = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
+     set attempts = m.attempts + 1, aside = true,
+       due_at = $2::timestamptz + make_interval(secs => $3::double precision / 1000)
      from webhooks w
-     where m.tenant_id = $1 and m.ended_at is null and m.due_at <= $3::timestamptz and m.seq = (
-         select m.seq from webhook_messages m where m.tenant_id = $1 and m.due_at <= $3::timestamptz and ${isFirst}
-         order by m.seq limit 1)
-       and w.tenant_id = $1 and (w.paused_until is null or w.paused_until <= $3::timestamptz)
+     where m.tenant_id = $1 and (m.id, m.attempts) = (
+         select next.id, next.attempts from ${nextWithFirst} where first.id = next.id order by next.seq limit 1)
+       and w.tenant_id = $1 and (w.paused_until is null or w.paused_until <= $2::timestamptz)
      returning m.id, m.body, m.attempts, w.url, w.sealed_secret,
-       (extract(epoch from $3::timestamptz - coalesce(m.resent_at, m.created_at)) * 1000)::float8 as age_ms`,
-    [tenantId, claimMs, sql.now()],
+       (extract(epoch from $2::timestamptz - coalesce(m.resent_at, m.created_at)) * 1000)::float8 as age_ms`,
+    [tenantId, sql.now(), claimMs],
+  )
+}
+
+/** Puts messages aside until the one before them is due. Returns how many. */
+export async function moveBlocked(sql: Sql, tenantId: string): Promise<number> {
+  return sql.execute(
+    `with blocked as materialized (
+       select next.id, first.due_at as until from ${nextWithFirst} where first.aside)
+     update webhook_messages m
+     set aside = true, due_at = (select blocked.until from blocked where blocked.id = m.id)
+     where m.tenant_id = $1 and m.id = any(array(select blocked.id from blocked))`,
+    [tenantId],
+  )
+}
+
+/** Takes back messages whose time aside is over. */
+export async function takeBackDue(sql: Sql, tenantId: string, limit: number): Promise<void> {
+  await sql.execute(
+    `update webhook_messages set aside = false where tenant_id = $1 and id = any(array(
+       select m.id from webhook_messages m
+       where m.tenant_id = $1 and m.ended_at is null and m.aside and m.due_at <= $2::timestamptz
+       order by m.due_at limit $3 for update skip locked))`,
+    [tenantId, sql.now(), limit],
   )
 }
 
 /** How long until the next message may be sent; undefined when none waits, or the webhook was removed. */
 export async function findWaitMs(sql: Sql, tenantId: string): Promise<number | undefined> {
-  const row = await sql.maybeRow<{ wait_ms: number }>(
-    `select greatest(0, extract(epoch from greatest(min(m.due_at), w.paused_until) - $2::timestamptz) * 1000)::float8 as wait_ms
-     from webhooks w join webhook_messages m on m.tenant_id = w.tenant_id
-     where w.tenant_id = $1 and ${isFirst} group by w.paused_until`,
+  const isWaiting = 'm.tenant_id = $1 and m.ended_at is null'
+  const row = await sql.maybeRow<{ wait_ms: number | null }>(
+    `select extract(epoch from greatest(coalesce(
+         (select $2::timestamptz from webhook_messages m where ${isWaiting} and not m.aside order by m.seq limit 1),
+         (select m.due_at from webhook_messages m where ${isWaiting} and m.aside order by m.due_at limit 1)),
+       w.paused_until) - $2::timestamptz)::float8 * 1000 as wait_ms
+     from webhooks w where w.tenant_id = $1`,
     [tenantId, sql.now()],
   )
-  return row?.wait_ms
+  return row === undefined || row.wait_ms === null ? undefined : Math.max(0, row.wait_ms)
 }
 
 export async function endMessage(sql: Sql, tenantId: string, id: string, outcome: string): Promise<void> {
@@ -152,7 +188,7 @@ export async function findDueAt(sql: Sql, tenantId: string, id: string): Promise
 export async function reopenMessage(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const reopened = await sql.execute(
     `update webhook_messages set ended_at = null, outcome = null, last_failure = null, attempts = 0,
-       resent_at = $3::timestamptz, due_at = $3::timestamptz
+       resent_at = $3::timestamptz, due_at = $3::timestamptz, aside = false
      where tenant_id = $1 and id = $2 and ended_at is not null`,
     [tenantId, id, sql.now()],
   )
@@ -176,7 +212,7 @@ export async function putAside(
 /** We aborted the attempt ourselves, so it does not count. */
 export async function putBack(sql: Sql, tenantId: string, id: string): Promise<void> {
   await sql.execute(
-    `update webhook_messages set attempts = attempts - 1, due_at = $3::timestamptz
+    `update webhook_messages set attempts = attempts - 1, due_at = $3::timestamptz, aside = false
      where tenant_id = $1 and id = $2 and ended_at is null`,
     [tenantId, id, sql.now()],
   )
@@ -199,23 +235,35 @@ export async function pause(sql: Sql, tenantId: string, pauseMs: number): Promis
   )
 }
 
-/** Records that the receiver answers. Returns how often it had failed in a row before. */
-export async function forgetFailures(sql: Sql, tenantId: string): Promise<number> {
-  const row = await sql.maybeRow<{ failures: number }>(
-    `update webhooks w set failures = 0, paused_until = null
-     from (select failures from webhooks where tenant_id = $1 for update) was
-     where w.tenant_id = $1 and w.failures > 0 returning was.failures`,
-    [tenantId],
+/** Records that the receiver answers. True when it recovers, having failed this often in a row or longer. */
+export async function forgetFailures(sql: Sql, tenantId: string, failuresMin: number): Promise<boolean> {
+  const row = await sql.maybeRow<{ recovering: boolean }>(
+    `update webhooks set failures = 0, paused_until = null, recovering = recovering or failures >= $2
+     where tenant_id = $1 and failures > 0 returning recovering`,
+    [tenantId, failuresMin],
   )
-  return row?.failures ?? 0
+  return row?.recovering ?? false
 }
 
-/** Makes every waiting message due now. */
-export async function makeDueNow(sql: Sql, tenantId: string): Promise<void> {
-  await sql.execute('update webhook_messages set due_at = $2::timestamptz where tenant_id = $1 and ended_at is null', [
-    tenantId,
-    sql.now(),
-  ])
+export async function isRecovering(sql: Sql, tenantId: string): Promise<boolean> {
+  return (await sql.maybeRow('select from webhooks where tenant_id = $1 and recovering', [tenantId])) !== undefined
+}
+
+/**
+ * Takes back messages before their time, the longest waits first: what failed a moment ago has a short one. False when
+ * that was all of them.
+ */
+export async function recoverSome(tx: Sql, tenantId: string, limit: number): Promise<boolean> {
+  await tx.rows('select from webhooks where tenant_id = $1 for update', [tenantId])
+  const recovered = await tx.execute(
+    `update webhook_messages set aside = false, due_at = $2::timestamptz where tenant_id = $1 and id = any(array(
+       select m.id from webhook_messages m where m.tenant_id = $1 and m.ended_at is null and m.aside
+       order by m.due_at desc limit $3 for update skip locked))`,
+    [tenantId, tx.now(), limit],
+  )
+  if (recovered === limit) return true
+  await tx.execute('update webhooks set recovering = false where tenant_id = $1', [tenantId])
+  return false
 }
 
 export async function deleteWaiting(sql: Sql, tenantId: string): Promise<void> {
@@ -230,7 +278,7 @@ export async function giveUpOld(sql: Sql, failuresMin: number, ageMs: number, li
        select m.tenant_id, m.id from webhook_messages m join webhooks w on w.tenant_id = m.tenant_id
        where m.ended_at is null and w.failures >= $1
          and coalesce(m.resent_at, m.created_at) < $4::timestamptz - make_interval(secs => $2::double precision / 1000)
-       order by m.tenant_id, m.seq limit $3 for update of m skip locked)`,
+       order by m.tenant_id, m.connection_id, m.seq limit $3 for update of m skip locked)`,
     [failuresMin, ageMs, limit, sql.now()],
   )
 }

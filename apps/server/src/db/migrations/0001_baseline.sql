@@ -1129,7 +1129,9 @@ create table webhooks (
   -- Attempts in a row that failed, whichever message they carried.
   failures integer not null default 0,
   -- Nothing is sent before then.
-  paused_until timestamptz(3)
+  paused_until timestamptz(3),
+  -- The receiver is back, or has a new address: messages that were put aside are taken back, some at a time.
+  recovering boolean not null default false
 );
 
 -- Written in the transaction that changes what it announces, and delivered in that order, one at a time for a tenant.
@@ -1138,13 +1140,14 @@ create table webhook_messages (
   id text not null,
   seq bigint generated always as identity,
   -- Messages about one connection do not overtake each other.
-  connection_id text,
+  connection_id text not null,
   body text not null,
   created_at timestamptz(3) not null,
   -- When an operator asked for it again. Attempts and the age at which it is given up then count from here.
   resent_at timestamptz(3),
   attempts integer not null default 0,
-  -- Not to be sent before; while it is being sent, when it may be presumed lost.
+  -- Put aside until `due_at`: it failed, waits behind one that failed, or is being sent and presumed lost by then.
+  aside boolean not null default false,
   due_at timestamptz(3) not null,
   -- What the last attempt that failed met, for the operator who looks while the message waits.
   last_failure text,
@@ -1152,7 +1155,8 @@ create table webhook_messages (
   outcome text,
   primary key (tenant_id, id)
 );
-create index webhook_messages_waiting on webhook_messages (tenant_id, seq) where ended_at is null;
+create index webhook_messages_next on webhook_messages (tenant_id, seq) where ended_at is null and not aside;
+create index webhook_messages_aside on webhook_messages (tenant_id, due_at) where ended_at is null and aside;
 create index webhook_messages_of_connection on webhook_messages (tenant_id, connection_id, seq) where ended_at is null;
 create index webhook_messages_ended on webhook_messages (ended_at) where ended_at is not null;
 
