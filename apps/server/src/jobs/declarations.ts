@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { checkFlags, readFlags } from './shares.ts'
+import { checkFlags, readFlags, webhookFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -107,10 +107,16 @@ export const declarations = {
     /**
      * Each message wakes the sender with its own job: one key per tenant would make transactions wait for each other.
      */
-    payload: z.object({ tenantId: z.string(), messageId: z.string().exactOptional() }),
+    payload: z.object({
+      tenantId: z.string(),
+      messageId: z.string().exactOptional(),
+      /** The receiver takes long to answer. */
+      slow: z.boolean().exactOptional(),
+    }),
     subject: ({ tenantId, messageId }) => messageId ?? tenantId,
     lane: ({ tenantId }) => `webhook:${tenantId}`,
     priority: () => 'yielding',
+    flags: ({ slow }) => webhookFlags(slow === true),
     makesRoom: true,
   }),
   match: declare({

@@ -5,7 +5,7 @@
 import type { Sql } from '../db/index.ts'
 import { findTraceparent } from '../trace-context.ts'
 import { declarations, toStored, type Declaration, type JobName, type PayloadOf } from './declarations.ts'
-import { insertJob, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
+import { insertJob, isKeyDue, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
 
 export { parseStored, toProviderLane } from './declarations.ts'
 export type { Handler, Handlers, JobName, PayloadOf } from './declarations.ts'
@@ -39,6 +39,13 @@ export function toAddJob<Name extends JobName>(
 
 /** SQL: no such job waits or runs; `subject` is an SQL expression for its subject. */
 export const isNotQueued = (name: JobName, subject: string): string => isKeyFree(`'${name}:' || ${subject}`)
+
+/** SQL: such a job waits for a worker, and its payload has this member. */
+export const isDue = <Name extends JobName>(
+  name: Name,
+  subject: string,
+  member: keyof PayloadOf<Name> & string,
+): string => isKeyDue(`'${name}:' || ${subject}`, `'${member}'`)
 
 function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>, traceparent?: string): QueuedJob {
   const declaration: Declaration = declarations[name]

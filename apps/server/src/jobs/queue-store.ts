@@ -88,6 +88,12 @@ export async function insertJob(sql: Sql, job: QueuedJob, delayMs: number): Prom
 export const isKeyFree = (key: string): string =>
   `not exists (select from graphile_worker._private_jobs job where job.key = ${key})`
 
+/** SQL: the job with this key waits for a worker, and its payload has this member. Both are SQL expressions. */
+export const isKeyDue = (key: string, member: string): string =>
+  `exists (
+    select from graphile_worker._private_jobs job
+    where job.key = ${key} and job.is_available and job.run_at <= clock_timestamp() and job.payload -> ${member} is not null)`
+
 /**
  * The sandbox clock moved forward: makes the jobs that were due within that time due now. Each job has its own
  * statement, outside a transaction. A transaction that adds several jobs locks them in no particular order, so a

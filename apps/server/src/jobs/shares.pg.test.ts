@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
+import { addJob } from './index.ts'
 import { checkFlags, readFlags } from './shares.ts'
 import { openQueue, queueTask } from './test-queue.ts'
 
@@ -52,6 +53,24 @@ describe('the places of a worker', async () => {
     assert.equal(began.filter((name) => name.startsWith('slow')).length, 2)
     release()
     await until('all of them', () => (began.length === 8 && running.size === 0 ? true : undefined))
+  })
+
+  it('are half taken by webhooks at most, and a quarter by receivers that take long to answer', async () => {
+    const { hold, running, began, release } = holding()
+    const webhook = (payload: unknown): Promise<void> => {
+      const { tenant_id: tenantId, slow } = payload as { tenant_id: string; slow?: boolean }
+      return hold({ name: slow === true ? `slow ${tenantId}` : tenantId })
+    }
+    for (const tenantId of ['ten_1', 'ten_2', 'ten_3']) await addJob(queue.db, 'webhook', { tenantId, slow: true })
+    for (const tenantId of ['ten_4', 'ten_5']) await addJob(queue.db, 'webhook', { tenantId })
+    await queue.start({ hold, webhook })
+    await until('a webhook that is not slow', () => (running.has('ten_4') || running.has('ten_5') ? true : undefined))
+    for (const name of ['first', 'second']) await add(name, readFlags('kraken'), 'background')
+    await until('both reads', () => (running.has('first') && running.has('second') ? true : undefined))
+    assert.equal(began.filter((name) => name.startsWith('slow')).length, 1)
+    assert.equal(began.length, 4)
+    release()
+    await until('all of them', () => (began.length === 7 && running.size === 0 ? true : undefined))
   })
 
   it('are all open to the jobs of one provider that answers, and to a worker with a single place', async () => {

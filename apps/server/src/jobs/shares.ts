@@ -7,14 +7,19 @@
  * - The providers that take long to answer share half of the places. A check that waits for one of them ends after
  *   twenty seconds, and can be asked for again and again. With half of the places each, two such providers would take
  *   all of them.
+ * - Webhooks have half of the places, and receivers that take long to answer a quarter: tenants choose their receivers.
  */
 const checking = 'check'
+const webhook = 'webhook'
+const slowWebhook = 'slow webhook'
 const providerPrefix = 'provider '
 
 /** The flags of a job that checks a key at this provider. */
 export const checkFlags = (providerId: string): string[] => [checking, ...readFlags(providerId)]
 /** The flags of a job that reads from this provider. */
 export const readFlags = (providerId: string): string[] => [`${providerPrefix}${providerId}`]
+/** The flags of a job that sends to a receiver. */
+export const webhookFlags = (isSlow: boolean): string[] => (isSlow ? [webhook, slowWebhook] : [webhook])
 
 export interface Shares {
   /** A job with these flags begins. */
@@ -34,12 +39,16 @@ export function createShares(places: number, listSlow: () => readonly string[]):
       else running.set(flag, now)
     }
   }
-  const shareOf = (flag: string): number => (flag === checking ? Math.max(1, places - 1) : places)
-  const slowShare = Math.max(1, Math.floor(places / 2))
+  const half = Math.max(1, Math.floor(places / 2))
+  const shareOf = (flag: string): number => {
+    if (flag === checking) return Math.max(1, places - 1)
+    if (flag === webhook) return half
+    return flag === slowWebhook ? Math.max(1, Math.floor(places / 4)) : places
+  }
   const listSlowFull = (): string[] => {
     const flags = listSlow().flatMap(readFlags)
     const count = flags.reduce((sum, flag) => sum + (running.get(flag) ?? 0), 0)
-    return count < slowShare ? [] : flags
+    return count < half ? [] : flags
   }
   return {
     take: (flags) => add(flags, 1),

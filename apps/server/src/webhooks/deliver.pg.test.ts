@@ -4,14 +4,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { patienceMs, until } from '../../../../test/until.ts'
-import type { Database } from '../db/index.ts'
 import { parseStored } from '../jobs/index.ts'
+import { endYielding } from '../jobs/queue-store.ts'
 import { openQueue, queueTask, type TestTask } from '../jobs/test-queue.ts'
 import { testKeyring } from '../test-keys.ts'
-import { createWebhooks, type ConnectionChange, type Webhooks } from './index.ts'
+import { createWebhooks, type ConnectionChange, type Webhooks, type WebhooksDeps } from './index.ts'
 import { openConsents } from './test-consent.ts'
 
 interface Sent {
@@ -33,7 +34,10 @@ describe('the messages of a tenant', async () => {
   await (await openConsents(queue.db)).give(queue.db, user)
 
   /** Webhooks whose messages go to `answer` instead of over a network. */
-  function open(answer: Answer, on: Database = db): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
+  function open(
+    answer: Answer,
+    more: Partial<WebhooksDeps> = {},
+  ): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
     const sent: string[] = []
     const ids: string[] = []
     const lines: string[] = []
@@ -48,7 +52,7 @@ describe('the messages of a tenant', async () => {
     }
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
     const rest = {
-      db: on,
+      db,
       keyring,
       now: Date.now,
       realNow: Date.now,
@@ -59,7 +63,7 @@ describe('the messages of a tenant', async () => {
     }
     // A slow machine neither ends a run early nor makes a receiver time out.
     const patience = { runMaxMs: patienceMs, timeoutMs: patienceMs }
-    return { webhooks: createWebhooks({ ...rest, ...patience, fetch: receive }), sent, ids, lines }
+    return { webhooks: createWebhooks({ ...rest, ...patience, ...more, fetch: receive }), sent, ids, lines }
   }
 
   const announce = (webhooks: Webhooks, tenantId: string, ...changes: [ConnectionChange['change'], string][]) =>
@@ -130,6 +134,29 @@ describe('the messages of a tenant', async () => {
     for (const key of ['a', 'b', 'c']) await queueTask(db, { task: 'other', payload: {}, key })
     await until('the others', () => (others === 3 ? true : undefined))
     assert.equal(sent.length, 1)
+  })
+
+  it('to a slow receiver let newer jobs go between them, even when they have waited for a minute', async () => {
+    const runMaxMs = 200
+    const { webhooks, sent } = open(
+      async () => {
+        await delay(runMaxMs)
+        return 200
+      },
+      { runMaxMs, slowAfterMs: 0 },
+    )
+    await webhooks.set('ten_slow', 'https://slow.example/')
+    await db.execute('delete from graphile_worker._private_jobs')
+    for (const n of [1, 2, 3, 4, 5, 6]) await announce(webhooks, 'ten_slow', ['read', `con_${n}`])
+    await db.execute("update graphile_worker._private_jobs set run_at = run_at - interval '61 s'")
+    await endYielding(db)
+    let sentBefore: number | undefined
+    const other = async (): Promise<void> => void (sentBefore = sent.length)
+    // In the same lane, so that the order of the queue alone decides.
+    await queueTask(db, { task: 'other', payload: {}, key: 'other', lane: 'webhook:ten_slow' })
+    await queue.start({ webhook: toTask(webhooks), other }, { concurrency: 1, makeRoom: ['webhook'] })
+    await until('all messages', () => (sent.length === 6 ? true : undefined))
+    assert.ok(sentBefore !== undefined && sentBefore <= 1, `${sentBefore} messages went before it`)
   })
 
   it('an address is https without a user name or password, and one that is refused is not stored', async () => {
@@ -325,7 +352,7 @@ describe('the messages of a tenant', async () => {
         return read
       }
       const before = await countRead()
-      const { webhooks, sent } = open(() => 200, { ...db, ...tx, transaction: (work) => work(tx) })
+      const { webhooks, sent } = open(() => 200, { db: { ...db, ...tx, transaction: (work) => work(tx) } })
       await run(webhooks, 'ten_many')
       assert.deepEqual(sent, ['read con_new'])
       const read = (await countRead()) - before

@@ -1,7 +1,8 @@
 /**
  * How messages are sent. A tenant's job sends its waiting messages, oldest first, one at a time. The job only wakes the
  * sender, which chooses the next message when it sends. A tenant's jobs share a lane, so a receiver that hangs holds
- * one slot of one worker, and gives it up when an interactive job needs it.
+ * one slot of one worker, and gives it up when an interactive job needs it. All receivers together hold half of the
+ * slots, and slow ones a quarter (jobs/shares.ts).
  *
  *   waiting ──claimed──▶ 2xx: delivered; if the receiver had been failing, those put aside are taken back, a batch
  *      ▲                      with each message that is sent
@@ -35,6 +36,8 @@ export interface DeliverDeps {
   runMaxMs?: number
   /** How long to wait for the receiver's response. */
   timeoutMs?: number
+  /** A receiver that takes longer for a message shares a smaller part of the workers with others like it. */
+  slowAfterMs?: number
 }
 
 const timeoutMsDefault = 10_000
@@ -48,6 +51,7 @@ const failuresBeforePause = 3
 const pauseMs = 30_000
 const pauseMaxMs = 900_000
 const runMaxMsDefault = 5_000
+const slowAfterMsDefault = 1_000
 /** After days without an answer a million messages may wait: one statement for all of them would run into its limit. */
 const batch = 1_000
 
@@ -55,14 +59,29 @@ const batch = 1_000
 const unattendedMs = 300_000
 
 /** Returns to the tenant's waiting messages. Only jobs of the tenant's lane add this one (jobs/declarations.ts). */
-export async function queueDelivery(sql: Sql, tenantId: string, delayMs = 0): Promise<void> {
-  await addJob(sql, 'webhook', { tenantId }, { delayMs })
+export async function queueDelivery(
+  sql: Sql,
+  tenantId: string,
+  { delayMs = 0, isSlow = false }: { delayMs?: number; isSlow?: boolean } = {},
+): Promise<void> {
+  await addJob(sql, 'webhook', isSlow ? { tenantId, slow: true } : { tenantId }, { delayMs })
+}
+
+/**
+ * The job of one message. Where a receiver takes seconds for each message, the tenant's own job does all the sending: it
+ * goes to the end of the queue after each run, and the jobs of the messages, which came earlier, would keep others from
+ * their turn.
+ */
+export async function deliverMessage(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
+  if (!(await store.isSlowDeliveryDue(deps.db, tenantId))) await deliver(deps, tenantId, signal)
 }
 
 /** Queues itself again while a message waits. */
 export async function deliver(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
-  const { db, runMaxMs = runMaxMsDefault } = deps
-  const endMs = performance.now() + runMaxMs
+  const { db, runMaxMs = runMaxMsDefault, slowAfterMs = slowAfterMsDefault } = deps
+  const startMs = performance.now()
+  const endMs = startMs + runMaxMs
+  let sent = 0
   let recovering = await store.isRecovering(db, tenantId)
   while (!signal.aborted && performance.now() < endMs) {
     if (recovering) recovering = await db.transaction((tx) => store.recoverSome(tx, tenantId, batch))
@@ -73,6 +92,7 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
       break
     }
     const outcome = await send(deps, tenantId, delivery, signal)
+    sent += 1
     if (outcome === 'delivered') {
       const recovers = await db.transaction((tx) => recordDelivered(tx, tenantId, delivery))
       recovering = recovering || recovers
@@ -81,7 +101,9 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
   }
   const waitMs = await store.findWaitMs(db, tenantId)
   // Only jobs of the tenant's lane add this key, so transactions that write messages do not wait for each other.
-  if (waitMs !== undefined) await queueDelivery(db, tenantId, waitMs)
+  if (waitMs === undefined) return
+  const isSlow = sent > 0 && performance.now() - startMs > sent * slowAfterMs
+  await queueDelivery(db, tenantId, { delayMs: waitMs, isSlow })
 }
 
 // Every transaction locks the webhook's row before its messages, so that two of them cannot deadlock.

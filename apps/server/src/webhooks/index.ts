@@ -16,7 +16,7 @@ import type { ConnectionRef } from '../owner.ts'
 import type { Resealed } from '../sealing.ts'
 import { addChanges, addShown, announceDue, type About } from './announcements.ts'
 import { isCovered, wasCovered } from './consent-store.ts'
-import { deliver, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
+import { deliver, deliverMessage, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
 import { resealSecrets, sealSecret } from './secrets.ts'
 import * as store from './store.ts'
 
@@ -158,7 +158,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     announceShown: addShown,
     announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
 
-    deliverTask: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
+    deliverTask: ({ tenantId, messageId }, signal) =>
+      (messageId === undefined ? deliver : deliverMessage)(deps, tenantId, signal),
     reseal: () => resealSecrets(db, keyring),
     sweep: () => sweepMessages(deps),
   }

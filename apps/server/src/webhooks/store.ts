@@ -1,6 +1,6 @@
 /** All SQL over webhooks and their messages. */
 import type { Sql } from '../db/index.ts'
-import { isNotQueued } from '../jobs/index.ts'
+import { isDue, isNotQueued } from '../jobs/index.ts'
 
 /** A new address begins without the failures of the old one, and gets the waiting messages at once. */
 export async function putWebhook(sql: Sql, tenantId: string, url: string, sealedSecret: string): Promise<void> {
@@ -281,6 +281,11 @@ export async function giveUpOld(sql: Sql, failuresMin: number, ageMs: number, li
        order by m.tenant_id, m.connection_id, m.seq limit $3 for update of m skip locked)`,
     [failuresMin, ageMs, limit, sql.now()],
   )
+}
+
+/** A job waits that sends to the tenant's receiver, which takes long to answer. */
+export async function isSlowDeliveryDue(sql: Sql, tenantId: string): Promise<boolean> {
+  return (await sql.row<{ due: boolean }>(`select ${isDue('webhook', '$1::text', 'slow')} as due`, [tenantId])).due
 }
 
 /** Tenants with messages that have been due for this long without a job, because the queue was emptied or restored. */
