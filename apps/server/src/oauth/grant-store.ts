@@ -104,7 +104,7 @@ export async function markLapseSeen(tx: Sql, userKey: string, before: string): P
 }
 
 /** Everything that ends takes its locks in one order: codes, grants, families. Two ends then never wait in a circle. */
-async function lockGrants(tx: Sql, userKey: string): Promise<void> {
+export async function lockGrants(tx: Sql, userKey: string): Promise<void> {
   for (const [table, key] of [
     ['authorization_codes', 'code_hash'],
     ['grants', 'id'],

@@ -150,6 +150,8 @@ export function createOauth(deps: OauthDeps) {
     revoke: (request: OauthRequest) => revoke({ db, tenants, issuer }, request),
     introspect: (request: OauthRequest) => introspect({ db, tenants, issuer }, request),
     metadata: () => toMetadata(issuer, widgetUrl),
+    /** Waits for what ends or issues codes and grants of the user, and blocks it until the transaction has ended. */
+    lockUser: (tx: Sql, user: Owner): Promise<void> => grants.lockGrants(tx, user.userKey),
     /** The user is deleted: ends every code, token and grant of the user. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),

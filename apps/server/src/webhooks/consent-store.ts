@@ -21,12 +21,12 @@ export async function isCovered(sql: Sql, userKey: string, scope?: Scope): Promi
 
 /**
  * A consent covered the user's accounts, perhaps one that has ended: the tenant has to hear that what it read is gone.
- * The consents of a user who was deleted are gone too.
+ * The consents of a user who was deleted are gone too, and the tenant hears nothing more of that user.
  */
 export async function wasCovered(sql: Sql, userKey: string): Promise<boolean> {
-  const { covered } = await sql.row<{ covered: boolean | null }>(
-    'select bool_or(scopes && $2::text[]) as covered from grants where user_key = $1::bigint',
-    [userKey, accountScopes],
-  )
-  return covered ?? true
+  const found = await sql.maybeRow('select from grants where user_key = $1::bigint and scopes && $2::text[] limit 1', [
+    userKey,
+    accountScopes,
+  ])
+  return found !== undefined
 }

@@ -148,8 +148,10 @@ export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, 
   await db.transaction(async (tx) => {
     // A session that finishes at this moment would otherwise leave a code behind, and with it a grant of no user.
     await lockSessionsOf(tx, owner)
-    await oauth.deleteUser(tx, owner)
+    await oauth.lockUser(tx, owner)
+    // Before the grants: they say whether the tenant could see a connection, and so whether it hears of the removal.
     await connections.removeAll(tx, owner)
+    await oauth.deleteUser(tx, owner)
     await store.deleteAccesses(tx, owner)
     const { tenantId, userId } = owner
     await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'user.deleted', subject: userId })

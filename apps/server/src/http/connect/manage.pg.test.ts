@@ -178,6 +178,35 @@ describe('the manage page', async () => {
     assert.deepEqual(await connect.db.rows(deletion, [userId]), [{ actor: 'user', subject: userId }])
   })
 
+  it('tells a tenant of a deletion only what it could see: nothing of accounts where claims alone were allowed', async () => {
+    const { tenant_id: tenantId } = await connect.db.row<{ tenant_id: string }>(
+      `select tenant_id from clients where id = 'cli_demo'`,
+    )
+    await connect.db.execute(
+      `insert into webhooks (tenant_id, url, sealed_secret, created_at) values ($1, 'http://127.0.0.1:9/', '', $2)
+       on conflict do nothing`,
+      [tenantId, connect.db.now()],
+    )
+    const told = async (email: string, scopes?: readonly string[]): Promise<string[]> => {
+      const { connectionId } = await connected(email)
+      if (scopes !== undefined) {
+        await connect.db.execute(
+          'update grants g set scopes = $2 from users u where u.id = g.user_id and u.email = $1',
+          [email, scopes],
+        )
+      }
+      await (await signIn(email)).call('DELETE', '/me')
+      const rows = await connect.db.rows<{ change: string }>(
+        `select body::jsonb -> 'data' ->> 'change' as change from webhook_messages
+         where connection_id = $1 and body::jsonb -> 'data' ->> 'change' <> 'read' order by seq`,
+        [connectionId],
+      )
+      return rows.map(({ change }) => change)
+    }
+    assert.deepEqual(await told('seen@example.com'), ['removed'])
+    assert.deepEqual(await told('claims-only@example.com', ['claims:read']), [])
+  })
+
   it('records one deletion, however often it is asked for at once', async () => {
     const email = 'pressed-twice@example.com'
     await connected(email)
