@@ -3,10 +3,24 @@ import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../../test/postgres.ts'
 import { createStillClock } from '../../../../../test/still-clock.ts'
 import type { Database } from '../../db/index.ts'
+import { createTenants } from '../../tenants/index.ts'
 import { createAccessLog, type AccessLogDeps } from './access-log.ts'
 
 const never = 1_000_000_000
 const read = { userKey: '-17', grantId: 'grt_1', endpoint: 'listAssets' }
+
+/** A database that knows the users 0 to 99 and -17. */
+async function openUsers(t: TestContext): Promise<Database> {
+  const { db } = await testDatabase(t)
+  const { tenantId, tenantKey } = await createTenants({ db }).createTenant('Example')
+  await db.execute(
+    `insert into users (user_key, tenant_key, tenant_id, id, email, created_at)
+     select key, $1, $2, 'usr_' || key, key || '@example.com', $3::timestamptz
+     from (select generate_series(0, 99) as key union all select -17) keys`,
+    [tenantKey, tenantId, db.now()],
+  )
+  return db
+}
 
 function listCounts(db: Database): Promise<{ endpoint: string; count: string }[]> {
   return db.rows('select endpoint, count from grant_accesses order by endpoint')
@@ -18,7 +32,7 @@ function refuse(error: unknown): never {
 
 describe('the access log', () => {
   it('writes nothing while requests arrive, and writes everything that is left when it stops', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never })
     for (let request = 0; request < 1_000; request += 1) log.count(read)
     log.count({ ...read, endpoint: 'listTransactions' })
@@ -30,8 +44,18 @@ describe('the access log', () => {
     ])
   })
 
+  it('writes nothing about a user who was deleted since', async (t) => {
+    const db = await openUsers(t)
+    const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never })
+    log.count(read)
+    log.count({ ...read, userKey: '4', endpoint: 'listTransactions' })
+    await db.execute('delete from users where user_key = -17')
+    await log.stop()
+    assert.deepEqual(await listCounts(db), [{ endpoint: 'listTransactions', count: '1' }])
+  })
+
   it('counts of several processes add up', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     for (let process = 0; process < 3; process += 1) {
       const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never })
       log.count(read)
@@ -42,7 +66,7 @@ describe('the access log', () => {
   })
 
   it('a write that fails loses nothing', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     const failures: unknown[] = []
     let away = true
     const flaky = {
@@ -61,7 +85,7 @@ describe('the access log', () => {
   })
 
   it('memory is bounded: while a write hangs, reads that find no room are not counted', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     const hanging = Promise.withResolvers<void>()
     const slow = {
       ...db,
@@ -82,7 +106,7 @@ describe('the access log', () => {
   })
 
   it('counts what a tenant reads to the last page, however fast it walks through its users', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never, entriesMax: 10 })
     const pages = Array.from({ length: 20 }, (_, page) => new Set([0, 1, 2, 3].map((at) => String(4 * page + at))))
     await Promise.all(
@@ -93,7 +117,7 @@ describe('the access log', () => {
   })
 
   it('refuses a tenant while reads cannot be recorded, and loses none of those that it answered', async (t) => {
-    const { db } = await testDatabase(t)
+    const db = await openUsers(t)
     let away = true
     const flaky = {
       ...db,
@@ -116,7 +140,7 @@ describe('the access log', () => {
   })
 
   it('keeps the time of the last read of an hour, whichever process writes last', async (t) => {
-    const db = createStillClock().of((await testDatabase(t)).db)
+    const db = createStillClock().of(await openUsers(t))
     const [slow, quick] = [1, 2].map(() => createAccessLog({ db, onFailure: refuse, flushEveryMs: never }))
     assert.ok(slow !== undefined && quick !== undefined)
     slow.count(read)

@@ -68,7 +68,7 @@ export interface AccessCount {
 
 /**
  * One statement for everything that was counted since the last time, in the order of the key: two processes that write
- * the same rows then wait for each other and not in a circle.
+ * the same rows then wait for each other and not in a circle. Users who were deleted meanwhile are left out.
  */
 export async function addAccesses(sql: Sql, counts: readonly AccessCount[]): Promise<void> {
   await sql.execute(
@@ -76,6 +76,7 @@ export async function addAccesses(sql: Sql, counts: readonly AccessCount[]): Pro
      select user_key, grant_id, date_trunc('hour', last_at, 'UTC') as hour, endpoint, count, last_at
      from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
        as counted (user_key, grant_id, endpoint, count, last_at)
+     join tenant_users using (user_key)
      order by user_key, grant_id, hour, endpoint
      on conflict (user_key, grant_id, hour, endpoint) do update
        set count = a.count + excluded.count, last_at = greatest(a.last_at, excluded.last_at)`,
