@@ -1,5 +1,5 @@
 /**
- * An application that gets tokens all the time: a code, its exchange, a refresh. Each answer is 200, or 503 with
+ * An application that gets tokens all the time, of `user` and of others: a code, its exchange, a refresh. Each answer is 200, or 503 with
  * Retry-After; after a 503 it is unknown whether the code was spent, so the application begins again with a new one. A
  * token that was handed out must work afterwards.
  */
@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect, demo } from '../../application.ts'
 
 export interface Exchanges {
-  /** The last one that was handed out. */
+  /** The last one of `user` that was handed out. */
   token(): string
   /** Of the tokens handed out since the last check, those that do not work. In words. */
   checkAcknowledged(): Promise<string[]>
@@ -18,6 +18,8 @@ export interface Exchanges {
 }
 
 const pauseMs = 200
+/** A service takes only so many consents of one user a day, and keeps only so many of the tokens. */
+const usersMax = 20
 const tokenTriesMax = 100
 
 interface Tokens {
@@ -31,6 +33,7 @@ export async function startExchanges(url: string, user: string): Promise<Exchang
   const wrong: string[] = []
   let unchecked: string[] = []
   let [acknowledged, refused] = [0, 0]
+  let turn = 0
 
   async function post(path: string, body: string | URLSearchParams): Promise<unknown> {
     const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : {}
@@ -46,7 +49,10 @@ export async function startExchanges(url: string, user: string): Promise<Exchang
     const verifier = randomBytes(32).toString('base64url')
     const challenge = createHash('sha256').update(verifier).digest('base64url')
     const wish = { client_id: demo.clientId, code_challenge: challenge, code_challenge_method: 'S256' }
-    const authorization = JSON.stringify({ ...wish, state: randomUUID(), user, providers: [] })
+    const isFirst = turn % usersMax === 0
+    const whose = isFirst ? user : `${user} ${turn % usersMax}`
+    turn += 1
+    const authorization = JSON.stringify({ ...wish, state: randomUUID(), user: whose, providers: [] })
     const made = (await post('/sandbox/authorizations', authorization)) as { code: string } | undefined
     if (made === undefined) return
     const client = { client_id: demo.clientId, client_secret: demo.secret }
@@ -54,14 +60,14 @@ export async function startExchanges(url: string, user: string): Promise<Exchang
     const form = new URLSearchParams({ grant_type: 'authorization_code', ...proof, ...client })
     const first = (await post('/oauth/token', form)) as Tokens | undefined
     if (first === undefined) return
-    keep(first)
+    keep(first, isFirst)
     const renewal = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...client }
     const second = (await post('/oauth/token', new URLSearchParams(renewal))) as Tokens | undefined
-    if (second !== undefined) keep(second)
+    if (second !== undefined) keep(second, isFirst)
   }
-  function keep({ access_token }: Tokens): void {
+  function keep({ access_token }: Tokens, isFirst: boolean): void {
     acknowledged += 1
-    token = access_token
+    if (isFirst) token = access_token
     unchecked.push(access_token)
   }
 

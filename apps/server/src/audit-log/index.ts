@@ -4,7 +4,7 @@
  * Therefore the head is logged every day, outside the database, and `verify` compares the chain with a head from such a
  * log.
  */
-import { dayMs } from '@assay/core'
+import { dayMs, Refusal } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
@@ -149,4 +149,11 @@ export async function isRestless(
 ): Promise<boolean> {
   const since = new Date(Date.parse(sql.now()) - dayMs).toISOString()
   return (await store.countOfUser(sql, { tenantId, userId, since, max: perDayMax })) >= perDayMax
+}
+
+/** For the steps of a consent: giving it, issuing its code, and redeeming that code. */
+export async function refuseRestless(sql: Sql, user: { tenantId: string; userId: string }): Promise<void> {
+  if (!(await isRestless(sql, user))) return
+  const message = 'There were too many consents and changes today. Try again later.'
+  throw new Refusal('rate_limited', message, { retryAfterSeconds: 3_600 })
 }

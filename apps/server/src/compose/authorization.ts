@@ -1,5 +1,6 @@
 /** Wires how a user authorizes an application: the connect flow, its mail, and the authorization server behind it. */
 import { recordAudit } from '../audit.ts'
+import { refuseRestless } from '../audit-log/index.ts'
 import { randomBytes } from 'node:crypto'
 import { isLoopback, type Config } from '../config/config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
@@ -62,6 +63,8 @@ export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; co
     randomBytes,
     async onCodeRedeemed(tx, { connectSessionId, ...owner }) {
       const { tenantId, userId, clientId, grantId } = owner
+      // Codes may have been collected before the limit was reached.
+      await refuseRestless(tx, owner)
       const entry = { tenantId, userId, clientId, actor: 'user', action: 'grant.given', subject: grantId } as const
       await recordAudit(tx, entry)
       // Only now can transfers between the provisional and the settled connections be matched.

@@ -5,7 +5,6 @@
 import { Refusal } from '@assay/core'
 import type { ConsentLanguage } from '@assay/core/consent'
 import { isSignIn, type AddResult, type Connections, type GivenCredentials, type InTurn } from '../connections/index.ts'
-import { isRestless } from '../audit-log/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
@@ -117,7 +116,6 @@ export function createConnect(deps: ConnectDeps) {
     signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
       sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
 
-    refuseRestless: (session: ConnectSession): Promise<void> => refuseRestless(db, session),
     giveConsent: (session: ConnectSession, language?: ConsentLanguage): Promise<ConnectSession> =>
       sessions.giveConsent(deps, session, language),
 
@@ -162,13 +160,6 @@ export function createConnect(deps: ConnectDeps) {
       manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),
     deleteMe: (session: manage.ManageSession) => manage.deleteMe(deps, manage.ownerOf(session)),
   }
-}
-
-/** Throws for a user who consents, connects and removes more often than people do. */
-async function refuseRestless(db: Database, { owner }: ConnectSession): Promise<void> {
-  if (owner === null || !(await isRestless(db, owner))) return
-  const message = 'There were too many consents and changes today. Try again later.'
-  throw new Refusal('rate_limited', message, { retryAfterSeconds: 3_600 })
 }
 
 async function resume(deps: ConnectDeps, session: ConnectSession, sessionId: string): Promise<void> {

@@ -20,6 +20,7 @@ import {
 } from '@assay/core/consent'
 import { randomUUID } from 'node:crypto'
 import { recordAudit } from '../audit.ts'
+import { refuseRestless } from '../audit-log/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { grantSeconds, OAuthError, type Consent, type Oauth } from '../oauth/index.ts'
@@ -159,12 +160,14 @@ export async function giveConsent(
     // Giving it twice is one consent, with the words of the first time.
     if (stepOf(locked) === 'connect') return locked
     refuseUnless(locked, 'consent')
+    if (locked.owner === null) throw new Error('a session that awaits a consent has a user')
+    await refuseRestless(tx, locked.owner)
     const seen = existing.map((row) =>
       toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label),
     )
     const given = { client, tenantName: tenant?.name ?? '', existing: seen, language }
     const { tenantId, sessionId, clientId } = locked
-    const whose = { tenantId, clientId, userId: locked.owner?.userId }
+    const whose = { tenantId, clientId, userId: locked.owner.userId }
     await recordAudit(tx, {
       ...whose,
       actor: 'user',
@@ -187,6 +190,8 @@ export async function finish(
     refuseUnless(session, 'connect')
     const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
     if (owner === null || consent === null) throw new Error('a session in its last step has a user and a consent')
+    // A session that carries its consent over comes here without having given one.
+    await refuseRestless(tx, owner)
     const asked = { redirectUri, codeChallenge, codeChallengeMethod, scopes }
     const code = await oauth.issueAuthorizationCode(
       { client, owner, ...asked, connectSessionId: sessionId, consent },

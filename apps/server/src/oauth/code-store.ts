@@ -113,9 +113,15 @@ export interface Redemption extends PresentedAuthorizationCode {
 }
 
 /**
- * Spends a code: writes the grant, the family and the first tokens. Returns the grant's id, or undefined when the code
- * is gone. A consent that is carried over needs a live grant: if the grant has ended since, the code is spent and gives
- * nothing.
+ * Live families of one user and client. Without a limit, an application that has one user connect again and again would
+ * collect families that live a year. Enough for one that connects a user at every visit and keeps all tokens.
+ */
+export const familiesMax = 500
+
+/**
+ * Spends a code: writes the grant, the family and the first tokens, and ends the families that were not used for the
+ * longest time where there are too many. Returns the grant's id, or undefined when the code is gone. A consent that is
+ * carried over needs a live grant: if the grant has ended since, the code is spent and gives nothing.
  */
 export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
   const redeemed = await sql.maybeRow<{ grantId: string }>(
@@ -138,6 +144,15 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
        returning user_key, tenant_key, id
      ),
      noted as (${toNoticeQuery('granted')}),
+     superseded as (
+       update token_families set revoked_at = $8::timestamptz, revoked_for = 'superseded'
+       where user_key = $1::bigint and revoked_at is null and id in (
+         select token_families.id from granted
+         join token_families on token_families.user_key = $1::bigint and token_families.client_id = $3::text
+         where token_families.revoked_at is null and token_families.expires_at > $8::timestamptz
+         order by coalesce(token_families.spent_at, token_families.created_at) desc
+         offset ${familiesMax - 1})
+     ),
      family as (
        insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
                                    refresh_handle_hash, refresh_hash, created_at, expires_at)

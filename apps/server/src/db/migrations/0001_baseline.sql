@@ -177,7 +177,7 @@ create table token_families (
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
   revoked_at timestamptz(3),
-  revoked_for text check (revoked_for in ('request', 'grant_ended', 'code_replay', 'refresh_replay')),
+  revoked_for text check (revoked_for in ('request', 'grant_ended', 'superseded', 'code_replay', 'refresh_replay')),
   primary key (user_key, id),
   unique (user_key, code_hash),
   unique (user_key, refresh_handle_hash),
@@ -185,6 +185,7 @@ create table token_families (
   check ((revoked_at is null) = (revoked_for is null))
 );
 create index token_families_end on token_families (expires_at);
+create index token_families_live on token_families (user_key, client_id) where revoked_at is null;
 create index token_families_revoked on token_families (revoked_at) where revoked_at is not null;
 
 -- A token whose family is missing or revoked is refused, so ending a family ends its tokens. Rows live 15 minutes.

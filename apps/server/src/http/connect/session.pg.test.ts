@@ -318,6 +318,39 @@ describe('the connect session', async () => {
       assert.deepEqual(await termsOf(userId), before)
     })
 
+    it('is stopped before it fills the audit log, at the end of a session and where a code is redeemed', async () => {
+      const email = 'repairs-all-day@example.com'
+      const { connectionId, userId } = await connectOnce(email)
+      const begin = async (): Promise<TestBrowser> => {
+        const browser = await connect.beginConnectSession({ connection_id: connectionId })
+        assert.equal((await browser.signIn(email)).step, 'connect')
+        return browser
+      }
+      const [early, late] = [await begin(), await begin()]
+      const code = (await early.finish()).searchParams.get('code') ?? ''
+      await connect.db.execute(
+        `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id)
+         select tenant_id, at, actor, action, subject, fields, user_id
+         from audit_entries cross join generate_series(1, 1999)
+         where user_id = $1 and action = 'grant.given'`,
+        [userId],
+      )
+      const said = 'There were too many consents and changes today. Try again later.'
+      const finished = await late.call<Problem>('POST', '/session/finish', {})
+      assert.deepEqual([finished.status, finished.body.detail], [429, said])
+      const redeemed = await fetch(`${connect.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          ...{ grant_type: 'authorization_code', code, code_verifier: early.verifier, client_id: 'cli_demo' },
+          redirect_uri: 'http://127.0.0.1:4100/callback',
+        }),
+      })
+      const answer = (await redeemed.json()) as { error_description: string }
+      assert.deepEqual([redeemed.status, answer.error_description], [429, said])
+      const families = await connect.db.rows('select from token_families where user_id = $1', [userId])
+      assert.equal(families.length, 1)
+    })
+
     it('asks for consent when other scopes are requested, and when the connection is not the user’s', async () => {
       const { connectionId } = await connectOnce('asked@example.com')
       const wider = await connect.beginConnectSession({ connection_id: connectionId, scope: 'assets:read' })

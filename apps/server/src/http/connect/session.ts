@@ -71,7 +71,6 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session, body }) => {
-    await connect.refuseRestless(session)
     await connect.giveConsent(session, body?.language)
     return answer(session)
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { platformScopes } from '../../tenants/index.ts'
+import { familiesMax } from '../code-store.ts'
 import { createOauth } from '../index.ts'
 import { demo, enterprise, issuer, openOauth, redirectUri, testKeys } from '../test-oauth.ts'
 
@@ -52,6 +53,23 @@ describe('the token endpoint', async () => {
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.equal(answer.scope, 'assets:read')
       assert.ok(!('refresh_token' in answer))
+    })
+
+    it('ends the tokens that were not used for the longest time when one user and client have too many', async () => {
+      const user = 'connects at every visit'
+      const [used, unused] = [await signIn({ user }), await signIn({ user })]
+      const renew = (refresh_token: string) => exchange({ grant_type: 'refresh_token', refresh_token, ...demo })
+      await moveClock(1)
+      await renew(used.refresh_token)
+      const elsewhere = await signIn({ user: 'another user' })
+      for (let visit = 0; visit < familiesMax - 1; visit += 1) {
+        await moveClock(1)
+        await signIn({ user })
+      }
+      const ended = await db.rows(`select user_id as "userId" from token_families where revoked_for = 'superseded'`)
+      assert.deepEqual(ended, [{ userId: unused.user_id }])
+      await assert.rejects(renew(unused.refresh_token), { code: 'invalid_grant' })
+      await renew(elsewhere.refresh_token)
     })
 
     it('settles the session it came from, in the same transaction', async () => {
