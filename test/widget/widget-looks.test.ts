@@ -182,6 +182,18 @@ describe('the widget under other conditions', () => {
       await setReading('active')
       await page.getByText('up to date · 0 transactions').waitFor()
       await page.getByText(/since .* until /).waitFor()
+      await service.db.execute(
+        `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id, client_id, provider_id)
+         select tenant_id, $2, 'application', 'connection.removed', 'con_x', '{}', id, $3, provider_id
+         from users, (values ('solana', 1), ('bitcoin', 60)) as removed (provider_id, times), generate_series(1, times)
+         where email = $1`,
+        [email, service.db.now(), clientId],
+      )
+      await page.reload()
+      const events = page.getByRole('listitem').filter({ hasText: 'removed (by an application)' })
+      await events.filter({ hasText: /^Bitcoin .* · 60 times$/ }).waitFor()
+      await events.filter({ hasText: /^Solana (?!.* times)/ }).waitFor()
+      assert.equal(await events.count(), 2)
       await seeAccessible(page, 'manage')
       await button(page, 'Remove Kraken').click()
       await seeAccessible(page, 'manage, question')

@@ -110,13 +110,17 @@ const namedClient = z.object({ client_id: z.string(), name: z.string() })
 
 export const AuditEvent = z
   .object({
-    at: time,
     actor: z.string().meta({ description: 'user, application, tenant, operator or service.' }),
     action: z.string().meta({ examples: ['connection.added'] }),
     client_name: z.string().nullable(),
     provider_name: z.string().nullable(),
+    count: z.int().meta({ description: 'How often it happened.' }),
+    last_at: time,
   })
-  .meta({ id: 'AuditEvent', description: 'An entry of the audit log that concerns this user.' })
+  .meta({
+    id: 'AuditEvent',
+    description: 'Entries of the audit log that concern this user and differ only in their time and subject.',
+  })
 
 export const TenantRead = z
   .object({ client: namedClient, accesses })

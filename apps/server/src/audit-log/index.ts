@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
 import * as store from './store.ts'
 
-export type { EntryRow } from './store.ts'
+export type { RepeatedEntry } from './store.ts'
 
 const batchSize = 1_000
 
@@ -127,13 +127,18 @@ function toWire(row: store.ChainedRow): object {
   }
 }
 
-/** The newest entries that concern a user, whether they are chained yet or not. */
+/** More kinds than one user has: an application makes about 300, one for each action at each provider. */
+const kindsMax = 2_000
+
+/**
+ * What concerns a user, chained or not: once for each actor, client, action and provider, however often it happened.
+ * Otherwise an application could repeat one action until the user no longer sees another.
+ */
 export function listAuditOfUser(
   db: Database,
   { tenantId, userId }: { tenantId: string; userId: string },
-  limit: number,
-): Promise<store.EntryRow[]> {
-  return store.listOfUser(db, tenantId, userId, limit)
+): Promise<store.RepeatedEntry[]> {
+  return store.listKindsOfUser(db, { tenantId, userId, limit: kindsMax })
 }
 
 /** Enough to connect and to remove 500 accounts twice in a day. */

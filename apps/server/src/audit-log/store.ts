@@ -101,9 +101,30 @@ export async function listChained(sql: Sql, tenantId: string, after: string, lim
   )
 }
 
-export async function listOfUser(sql: Sql, tenantId: string, userId: string, limit: number): Promise<EntryRow[]> {
-  return sql.rows<EntryRow>(
-    `select ${columns} from audit_entries where tenant_id = $1 and user_id = $2 order by audit_entries.entry desc limit $3`,
+export interface RepeatedEntry {
+  actor: string
+  action: string
+  clientId: string | null
+  providerId: string | null
+  count: number
+  /** When the newest of them was written. */
+  lastAt: string
+}
+
+/**
+ * The kinds of entries that concern a user, the one with the newest entry first. All entries of the user are read: a
+ * quarter of a second for 210,000, which takes 105 days at the daily limit.
+ */
+export async function listKindsOfUser(
+  sql: Sql,
+  { tenantId, userId, limit }: { tenantId: string; userId: string; limit: number },
+): Promise<RepeatedEntry[]> {
+  return sql.rows<RepeatedEntry>(
+    `select actor, action, client_id as "clientId", provider_id as "providerId", count(*)::int as count,
+            max(at) as "lastAt"
+     from audit_entries where tenant_id = $1 and user_id = $2
+     group by actor, action, client_id, provider_id
+     order by max(entry) desc limit $3`,
     [tenantId, userId, limit],
   )
 }

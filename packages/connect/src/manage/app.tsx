@@ -155,9 +155,6 @@ function Ended({ end }: { end: End }): JSX.Element {
 
 // What happened to the person's consents and accounts: the audit log, as far as it concerns them.
 
-/** The newest; the service keeps more. */
-const eventsMax = 50
-
 /** An action without words here is not shown: it is for the operators, or newer than this page. */
 const words: Readonly<Record<string, TextKey>> = {
   'consent.given': 'manage.event_consent',
@@ -180,10 +177,13 @@ function Events({ me }: { me: Me }): JSX.Element | null {
     <section class="manage-section">
       <h2>{t('manage.events')}</h2>
       <ul class="events">
-        {known.slice(0, eventsMax).map(({ event, text }, index) => (
-          <li key={`${event.at} ${index}`}>
+        {known.map(({ event, text }, index) => (
+          <li key={`${event.last_at} ${index}`}>
             <p>{t(text, { name: nameOf(event), by: t(actorOf(event)) })}</p>
-            <p class="secondary numbers">{moment(event.at)}</p>
+            <p class="secondary numbers">
+              {moment(event.last_at)}
+              {event.count > 1 && ` · ${t('manage.times', { count: event.count })}`}
+            </p>
           </li>
         ))}
       </ul>

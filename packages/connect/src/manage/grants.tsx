@@ -100,7 +100,7 @@ function AccessLines({ accessLines }: { accessLines: readonly AccessLine[] }): J
           <li key={key}>
             <span>{moment(lastAt)}</span>
             <span>
-              {t(what)} · {t('manage.read_count', { count })}
+              {t(what)} · {t('manage.times', { count })}
             </span>
           </li>
         ))}

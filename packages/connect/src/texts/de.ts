@@ -361,7 +361,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.granted': 'seit {from}, bis {until}',
   'manage.read_last': 'Zuletzt gelesen: {what}, {date}',
   'manage.read_never': 'Hat in den letzten Tagen nichts gelesen',
-  'manage.read_count': { other: '{count}-mal' },
+  'manage.times': { other: '{count}-mal' },
   'manage.accesses': 'Was wann gelesen wurde',
   'manage.claims': 'Was gefragt wurde',
   'manage.claim_value': 'Besitzen Sie mindestens {amount} US-Dollar?',

@@ -334,7 +334,7 @@ export const en = {
   'manage.granted': 'since {from}, until {until}',
   'manage.read_last': 'Read last: {what}, {date}',
   'manage.read_never': 'Has not read anything in the last few days',
-  'manage.read_count': { one: '{count} time', other: '{count} times' },
+  'manage.times': { one: '{count} time', other: '{count} times' },
   'manage.accesses': 'What was read, and when',
   'manage.claims': 'What it asked',
   'manage.claim_value': 'Do you hold at least {amount} US dollars?',

@@ -343,7 +343,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.granted': 'desde el {from}, hasta el {until}',
   'manage.read_last': 'Última lectura: {what}, {date}',
   'manage.read_never': 'No ha leído nada en los últimos días',
-  'manage.read_count': { one: '{count} vez', other: '{count} veces' },
+  'manage.times': { one: '{count} vez', other: '{count} veces' },
   'manage.accesses': 'Qué se leyó y cuándo',
   'manage.claims': 'Qué se preguntó',
   'manage.claim_value': '¿Tienes al menos {amount} dólares estadounidenses?',

@@ -355,7 +355,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.granted': 'depuis le {from}, jusqu’au {until}',
   'manage.read_last': 'Dernière lecture : {what}, {date}',
   'manage.read_never': 'N’a rien lu ces derniers jours',
-  'manage.read_count': { other: '{count} fois' },
+  'manage.times': { other: '{count} fois' },
   'manage.accesses': 'Ce qui a été lu, et quand',
   'manage.claims': 'Ce qui a été demandé',
   'manage.claim_value': 'Détenez-vous au moins {amount} dollars US ?',

@@ -323,7 +323,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.granted': '{from}から{until}まで',
   'manage.read_last': '最後の閲覧：{what}、{date}',
   'manage.read_never': 'この数日は何も閲覧していません',
-  'manage.read_count': { other: '{count}回' },
+  'manage.times': { other: '{count}回' },
   'manage.accesses': '閲覧された内容と日時',
   'manage.claims': '確認された内容',
   'manage.claim_value': '保有額は {amount} 米ドル以上ですか？',

@@ -337,7 +337,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.granted': 'desde {from}, até {until}',
   'manage.read_last': 'Última leitura: {what}, {date}',
   'manage.read_never': 'Não leu nada nos últimos dias',
-  'manage.read_count': { one: '{count} vez', other: '{count} vezes' },
+  'manage.times': { one: '{count} vez', other: '{count} vezes' },
   'manage.accesses': 'O que foi lido, e quando',
   'manage.claims': 'O que foi perguntado',
   'manage.claim_value': 'Você tem pelo menos {amount} dólares americanos?',

@@ -70,11 +70,12 @@ export const managed = {
 }
 
 export const event = {
-  at: time,
   actor: 'user',
   action: 'connection.added',
   client_name: null,
   provider_name: 'Kraken',
+  count: 1,
+  last_at: time,
 }
 
 export const tenantRead = {

@@ -67,7 +67,9 @@ export const getMe = defineEndpoint({
     connections: z.array(ManagedConnection),
     grants: z.array(ManagedGrant),
     tenant_reads: z.array(TenantRead),
-    events: z.array(AuditEvent).meta({ description: 'The newest hundred, newest first.' }),
+    events: z
+      .array(AuditEvent)
+      .meta({ description: 'Each kind of entry once, with the number of entries; the newest first.' }),
   }),
   summary: 'See my data',
   description: 'Connections, which application may read what and what it read, and what the tenant itself read.',

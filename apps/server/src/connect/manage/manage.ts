@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { notFound, Refusal } from '@assay/core'
 import { listClaims, type MadeClaim } from '../../claims/index.ts'
 import { recordAudit } from '../../audit.ts'
-import { listAuditOfUser, type EntryRow } from '../../audit-log/index.ts'
+import { listAuditOfUser, type RepeatedEntry } from '../../audit-log/index.ts'
 import type { ConnectionRow, Connections } from '../../connections/index.ts'
 import type { Database } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
@@ -32,9 +32,12 @@ export interface MyPage {
   email: string | null
   connections: ConnectionRow[]
   grants: (Grant & { accesses: DataAccess[]; claims: MadeClaim[] })[]
-  /** What the tenant read by its own access, by client. */
   /** What happened to the user's consents and connections, newest first. */
-  events: (Pick<EntryRow, 'at' | 'actor' | 'action'> & { clientName: string | null; providerName: string | null })[]
+  events: (Pick<RepeatedEntry, 'actor' | 'action' | 'count' | 'lastAt'> & {
+    clientName: string | null
+    providerName: string | null
+  })[]
+  /** What the tenant read by its own access, by client. */
   tenantReads: { clientId: string; clientName: string; accesses: DataAccess[] }[]
 }
 
@@ -43,7 +46,6 @@ const idleSeconds = 900
 const connectionsMax = 500
 /** About three months of an application that reads a few lists every hour. */
 const accessesShownMax = 5_000
-const eventsShownMax = 100
 const claimsShownMax = 500
 
 export async function beginManageSession(
@@ -98,7 +100,7 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
     store.listAccesses(db, owner, accessesShownMax),
     listClaims(db, owner, claimsShownMax),
   ])
-  const entries = await listAuditOfUser(db, owner, eventsShownMax)
+  const entries = await listAuditOfUser(db, owner)
   const nameOf = createNames(tenants)
   const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
   const claimsByGrant = Map.groupBy(claims, ({ grantId }) => grantId)
@@ -111,8 +113,8 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
       claims: claimsByGrant.get(grant.grantId) ?? [],
     })),
     events: await Promise.all(
-      entries.map(async ({ at, actor, action, clientId, providerId }) => ({
-        ...{ at, actor, action },
+      entries.map(async ({ actor, action, clientId, providerId, count, lastAt }) => ({
+        ...{ actor, action, count, lastAt },
         clientName: clientId === null ? null : await nameOf(clientId),
         providerName: providerId === null ? null : (connections.findProviderName(providerId) ?? providerId),
       })),

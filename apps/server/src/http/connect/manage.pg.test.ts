@@ -238,6 +238,36 @@ describe('the manage page', async () => {
     )
   })
 
+  it('shows what an application did once, however often it repeats something else afterwards', async () => {
+    const { connectionId } = await connected('drowned@example.com')
+    await connect.db.execute(
+      `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id, client_id, provider_id)
+       select tenant_id, $2, 'application', happened.action, id, '{}', user_id, 'cli_demo', happened.provider_id
+       from connections,
+         lateral (
+           select 0 as round, 'connection.removed' as action, 'solana' as provider_id
+           union all
+           select round, action, 'bitcoin'
+           from generate_series(1, 200) round, (values ('connection.added'), ('connection.removed')) as done (action)
+         ) happened
+       where id = $1
+       order by happened.round, happened.action`,
+      [connectionId, connect.db.now()],
+    )
+    const { events } = await (await signIn('drowned@example.com')).me()
+    assert.deepEqual(
+      events.map(({ actor, action, provider_name, count }) => [actor, action, provider_name, count]),
+      [
+        ['application', 'connection.removed', 'Bitcoin', 200],
+        ['application', 'connection.added', 'Bitcoin', 200],
+        ['application', 'connection.removed', 'Solana', 1],
+        ['user', 'grant.given', null, 1],
+        ['user', 'connection.added', 'Kraken', 1],
+        ['user', 'consent.given', null, 1],
+      ],
+    )
+  })
+
   it('shows connections, grants, and who read what and when', async () => {
     const { token, connectionId } = await connected('shown@example.com')
     await read(token)

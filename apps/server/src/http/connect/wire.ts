@@ -114,8 +114,8 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
         ...{ claim, asset_id: assetId, amount, as_of: asOf, holds, audience, made_at: madeAt },
       })),
     })),
-    events: events.map(({ at, actor, action, clientName, providerName }) => ({
-      ...{ at, actor, action },
+    events: events.map(({ actor, action, clientName, providerName, count, lastAt }) => ({
+      ...{ actor, action, count, last_at: lastAt },
       client_name: clientName,
       provider_name: providerName,
     })),
