@@ -26,6 +26,19 @@ it('CONNECT, which is for proxies, is refused as malformed', async (t) => {
   assert.match(answer, /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/)
 })
 
+it('HTTP/1.0 with Transfer-Encoding is refused, and what follows on its connection is not served (RFC 9112 §6.1)', async (t) => {
+  const { url, lines } = await startTestServer(t)
+  const next = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
+  for (const target of ['/healthz', '/%']) {
+    const head = `POST ${target} HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked`
+    const answer = await sendRaw(url, `${head}\r\n\r\n0\r\n\r\n${next}`)
+    assert.equal(answer.split('HTTP/1.1 ').length - 1, 1, answer)
+    assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i)
+  }
+  const statuses = lines.map((line) => (JSON.parse(line) as { status?: number }).status)
+  assert.ok(!statuses.includes(200), 'not even without an answer')
+})
+
 it('an invalid target, or the name of a property that every object has, is refused without an internal error', async (t) => {
   const { url, lines } = await startTestServer(t)
   const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
