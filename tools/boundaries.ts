@@ -78,6 +78,7 @@ const rooms: readonly Room[] = [
       'db',
       'jobs',
       'mail',
+      'limits',
       'tenants',
       'oauth',
       'connections',

@@ -3,10 +3,11 @@
  * parent of several (asked.ts): API processes on different machines each grant the full limit, and no protection of
  * data depends on it (see docs/decisions).
  */
-import { isIPv6 } from 'node:net'
+import { parseAddress } from './addresses.ts'
 import type { Limits, LimitSettings, LimitVerdict } from './asked.ts'
 import { createWindow, type Window } from './window.ts'
 
+export { parseAddress } from './addresses.ts'
 export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
 export type { Limits, LimitSettings, LimitVerdict } from './asked.ts'
 export { createSlots, type CountedSlots, type Slots } from './slots.ts'
@@ -61,17 +62,8 @@ function pair(clientId: string, address: string): string {
 }
 
 /** An IPv6 subscriber has a whole /64 (RFC 6177), so all of its addresses count as one caller. */
-export function toNetwork(address: string): string {
-  if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === '' ? [] : tail.split(':')
-  const zeros = address.includes('::') ? Math.max(8 - before.length - after.length, 0) : 0
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`
+export function toNetwork(text: string): string {
+  const address = parseAddress(text)
+  if (address === undefined) return text
+  return address.version === 4 ? address.text : `${address.groups.slice(0, 4).join(':')}::/64`
 }

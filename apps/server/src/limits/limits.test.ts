@@ -91,6 +91,18 @@ describe('the limits', () => {
     assert.equal(toNetwork('::ffff:10.0.0.1'), '10.0.0.1')
     assert.equal(toNetwork('10.0.0.1'), '10.0.0.1')
     assert.equal(toNetwork('::1'), '0:0:0:0::/64')
+    const spelled = ['::ffff:909:501', '0:0:0:0:0:FFFF:0909:0501', '::ffff:9.9.5.1%eth0']
+    for (const address of spelled) assert.equal(toNetwork(address), '9.9.5.1')
+  })
+
+  it('an address with the port of a connection, as some proxies send it, counts as the address', () => {
+    for (const port of ['1', '65535']) {
+      assert.equal(toNetwork(`192.0.2.7:${port}`), '192.0.2.7')
+      assert.equal(toNetwork(`[2001:db8:1:2::3]:${port}`), '2001:db8:1:2::/64')
+      assert.equal(toNetwork(`[::ffff:192.0.2.7]:${port}`), '192.0.2.7')
+    }
+    assert.equal(toNetwork('[2001:db8:1:2::3]'), '2001:db8:1:2::/64')
+    for (const other of ['unknown', '192.0.2.7:x', '300.0.2.7:1', '[', '']) assert.equal(toNetwork(other), other)
   })
 })
 

@@ -15,6 +15,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal, type ErrorItem } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
+import { parseAddress } from '../../limits/index.ts'
 import { parseEmail } from '../../tenants/index.ts'
 import * as store from './sign-in-store.ts'
 import type { SignInCodeRequester } from './sign-in-store.ts'
@@ -204,19 +205,11 @@ function toMailbox(email: string): string {
 }
 
 /** The /24 of an IPv4 address, the /48 of an IPv6 one: what one customer of a provider usually has. */
-export function networkOf(address: Origin): string {
-  const mapped = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.\d+$/i.exec(address)
-  if (mapped !== null) return `${mapped.slice(1, 4).join('.')}.0/24`
-  // "::" stands for as many zero groups as are missing.
-  const [before = '', after] = address.toLowerCase().split('%', 1)[0]?.split('::') ?? []
-  const groups = before === '' ? [] : before.split(':')
-  const tail = after === undefined || after === '' ? [] : after.split(':')
-  const zeros = after === undefined ? 0 : Math.max(0, 8 - groups.length - tail.length)
-  const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...tail]
-  return `${all
-    .slice(0, 3)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/48`
+export function networkOf(origin: Origin): string {
+  const address = parseAddress(origin)
+  if (address === undefined) return origin
+  if (address.version === 6) return `${address.groups.slice(0, 3).join(':')}::/48`
+  return `${address.text.split('.').slice(0, 3).join('.')}.0/24`
 }
 
 /** Always in the same order, or two requests could wait for each other. */
