@@ -26,7 +26,8 @@ const takeIf = (condition: string): string => `given as materialized (
     select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
       refills double precision[], cost double precision, reserves double precision[])
   ), locked as materialized (
-    select b.* from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
+    select b.bucket, b.tokens, b.refilled_at, b.blocked_until, ${tierNow('b')} as tier
+    from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
   ), filled as materialized (
     select g.key, g.cost, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
       ${tokensNeeded('coalesce(l.tier, 0)')} as needed, g.refills[coalesce(l.tier, 0) + 1] as refill,
@@ -40,15 +41,27 @@ const takeIf = (condition: string): string => `given as materialized (
     on conflict (bucket) do update
       set tokens = case when b.bucket in (select bucket from locked) then excluded.tokens
           else b.tokens - (select g.cost from given g where g.key = b.bucket) end,
-        refilled_at = excluded.refilled_at, blocked_until = null
+        refilled_at = excluded.refilled_at
       where b.bucket in (select bucket from locked) or exists (
         select from given g where g.key = b.bucket and b.blocked_until is null and b.tokens >= ${tokensNeeded('b.tier')})
     returning b.bucket, b.tokens
   )`
 
+/**
+ * Each hour without a limit error raises the tier by one. Providers count by the second or the minute, and one user can
+ * cause limit errors of a bucket that all of them share. Where the lower tier was right, the next error restores it.
+ */
+const recoverySeconds = 3_600
+
+/** `blocked_until` is the time of the last limit error, or the end of the wait that came with it. */
+function tierNow(row: string): string {
+  return `greatest(0, ${row}.tier - floor(
+    greatest(0, extract(epoch from $3::timestamptz - ${row}.blocked_until)) / ${recoverySeconds}))::int`
+}
+
 /** A clock that was set back takes no tokens away. */
-function tokensNow(row: string, of: string): string {
-  return `least(${of}.capacities[${row}.tier + 1], ${row}.tokens + ${of}.refills[${row}.tier + 1] *
+function tokensNow(row: string, of: string, tier = `${row}.tier`): string {
+  return `least(${of}.capacities[${tier} + 1], ${row}.tokens + ${of}.refills[${tier} + 1] *
     greatest(0, extract(epoch from $3::timestamptz - ${row}.refilled_at))::double precision)`
 }
 
@@ -168,15 +181,15 @@ export async function forgetKey(sql: Sql, keyLane: string, buckets: readonly str
   await sql.execute('delete from budgets where bucket = any($1::text[])', [buckets])
 }
 
-/** The provider said "too many": empties the bucket and lowers the tier, and no job calls again before then. */
+/** The provider said "too many": empties the bucket and lowers the tier, and no job calls before `forMs` have passed. */
 export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
   await sql.execute(
     `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
-     values ($1, 0, $4::timestamptz, $4::timestamptz + make_interval(secs => $2::double precision / 1000))
+     values ($1, 0, $3::timestamptz, $3::timestamptz + make_interval(secs => $2::double precision / 1000))
      on conflict (bucket) do update
-       set tokens = 0, refilled_at = $4::timestamptz, tier = least(b.tier + 1, $3::int - 1),
+       set tokens = 0, refilled_at = $3::timestamptz, tier = least(${tierNow('b')} + 1, $4::int - 1),
            blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
-    [bucket, forMs, tiersCount, sql.now()],
+    [bucket, forMs, sql.now(), tiersCount],
   )
 }
 
@@ -189,7 +202,7 @@ export async function followSpent(
   await sql.execute(
     `with given as (select $1::double precision[] as capacities, $2::double precision[] as refills)
      update budgets b set refilled_at = $3::timestamptz,
-       tokens = least(${tokensNow('b', 'g')}, g.capacities[b.tier + 1] - $4::double precision)
+       tokens = least(${tokensNow('b', 'g', tierNow('b'))}, g.capacities[${tierNow('b')} + 1] - $4::double precision)
      from given g, (select ${withoutFlush}) s where b.bucket = $5::text`,
     [capacities, refills, sql.now(), used, key],
   )

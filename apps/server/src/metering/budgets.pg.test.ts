@@ -86,8 +86,40 @@ describe('a budget', () => {
     assert.equal(await countTakes(db, 1), 1)
     await lowerTier(db, 'bucket', tiersCount, 60_000)
     await lowerTier(db, 'bucket', tiersCount, 60_000)
-    await pass(1_000_000)
-    assert.equal(await countTakes(db, 1), 10)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 4_000)
+  })
+
+  it('goes back by one tier for each hour that passes without a limit error', async (t) => {
+    const { db, pass } = await open(t)
+    const wide = { capacities: [1_000, 1_000, 1_000], refills: [1 / 10, 1 / 20, 1 / 40] }
+    const wait = async (cost: number): Promise<number> =>
+      (await takeTokens(db, [{ ...of('bucket', cost), ...wide }])).waitMs / 1_000
+    const secondsForOne = async (): Promise<number> => Math.round((await wait(1_000)) - (await wait(999)))
+    assert.equal(await wait(1_000), 0)
+    assert.equal(await secondsForOne(), 10)
+    for (let errors = 0; errors < 3; errors += 1) await lowerTier(db, 'bucket', tiersCount, 60_000)
+    assert.equal(await secondsForOne(), 40)
+    // The hour begins when the provider may be called again, and calls do not end it.
+    await pass(60 + 3_599)
+    assert.equal(await wait(1), 0)
+    assert.equal(await secondsForOne(), 40)
+    await pass(1)
+    assert.equal(await secondsForOne(), 20)
+    await pass(3_600)
+    assert.equal(await secondsForOne(), 10)
+
+    // From there it falls by one tier again, and each error starts a new hour.
+    await lowerTier(db, 'bucket', tiersCount, 0)
+    assert.equal(await secondsForOne(), 20)
+    await pass(3_000)
+    await lowerTier(db, 'bucket', tiersCount, 0)
+    await pass(3_000)
+    assert.equal(await secondsForOne(), 40)
+    await pass(600)
+    assert.equal(await secondsForOne(), 20)
+    // What the provider has counted is judged by the same tier.
+    await followSpent(db, { key: 'bucket', ...wide }, 0)
+    assert.equal(await wait(3_600 / 20), 0)
   })
 
   it('is closed until the time that the provider named, even if tokens are left', async (t) => {

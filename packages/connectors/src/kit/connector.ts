@@ -82,7 +82,7 @@ export interface Bucket {
   name: string
   /** Whether the provider counts each key, or everything behind our address. */
   scope: 'key' | 'address'
-  /** The widest first; a limit error moves on to the next. */
+  /** The widest first. A limit error moves on to the next, and an hour without one moves back. */
   tiers: readonly [BudgetTier, ...BudgetTier[]]
 }
 

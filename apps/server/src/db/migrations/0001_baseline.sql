@@ -561,10 +561,11 @@ create table sync_failures (
 create table budgets (
   bucket text primary key,
   tokens double precision not null,
-  -- Which of the provider's tiers we believe in; the next one after each limit error.
+  -- Which of the provider's tiers we believed in at `blocked_until`: the next one after each limit error. Every hour
+  -- since then counts as one tier back.
   tier smallint not null default 0,
   refilled_at timestamptz(3) not null,
-  -- The provider told us to stay away until then.
+  -- The provider told us to stay away until then. Stays after that time; null before the first limit error.
   blocked_until timestamptz(3)
 );
 
