@@ -16,6 +16,13 @@ export interface BucketRequest {
 }
 
 /**
+ * After a long wait one call tries whether the provider answers again, and the others come a little later. All of them
+ * have waited for the same moment, and a provider that still refuses would see a full bucket of calls.
+ */
+const longBlock = "interval '1 minute'"
+const trialTime = "interval '5 seconds'"
+
+/**
  * CTEs that take the tokens of every bucket in $1, or of none. The rows are locked in the order of their keys, so that
  * the whole fleet shares a bucket and two calls never wait for each other. $2 are the keys, $3 is the present.
  *
@@ -29,19 +36,21 @@ const takeIf = (condition: string): string => `given as materialized (
     select b.bucket, b.tokens, b.refilled_at, b.blocked_until, ${tierNow('b')} as tier
     from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
   ), filled as materialized (
-    select g.key, g.cost, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
+    select g.key, g.cost, coalesce(l.tier, 0) as tier, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
       ${tokensNeeded('coalesce(l.tier, 0)')} as needed, g.refills[coalesce(l.tier, 0) + 1] as refill,
-      greatest(0, extract(epoch from l.blocked_until - $3::timestamptz))::double precision as blocked_seconds
+      greatest(0, extract(epoch from l.blocked_until - $3::timestamptz))::double precision as blocked_seconds,
+      case when l.blocked_until - l.refilled_at >= ${longBlock} then $3::timestamptz + ${trialTime} end as others_at
     from given g left join locked l on l.bucket = g.key
   ), taken as (
-    insert into budgets as b (bucket, tokens, refilled_at)
-    select f.key, f.tokens - f.cost, $3::timestamptz from filled f
+    insert into budgets as b (bucket, tokens, tier, refilled_at, blocked_until)
+    select f.key, f.tokens - f.cost, f.tier, coalesce(f.others_at, $3::timestamptz), f.others_at from filled f
     where ${condition} and not exists (select from filled s where s.tokens < s.needed or s.blocked_seconds > 0)
     order by f.key
     on conflict (bucket) do update
       set tokens = case when b.bucket in (select bucket from locked) then excluded.tokens
           else b.tokens - (select g.cost from given g where g.key = b.bucket) end,
-        refilled_at = excluded.refilled_at
+        refilled_at = excluded.refilled_at, blocked_until = coalesce(excluded.blocked_until, b.blocked_until),
+        tier = case when excluded.blocked_until is null then b.tier else excluded.tier end
       where b.bucket in (select bucket from locked) or exists (
         select from given g where g.key = b.bucket and b.blocked_until is null and b.tokens >= ${tokensNeeded('b.tier')})
     returning b.bucket, b.tokens
@@ -53,7 +62,7 @@ const takeIf = (condition: string): string => `given as materialized (
  */
 const recoverySeconds = 3_600
 
-/** `blocked_until` is the time of the last limit error, or the end of the wait that came with it. */
+/** `blocked_until` is the time of the last limit error, or the end of the wait that came with it and of the trial. */
 function tierNow(row: string): string {
   return `greatest(0, ${row}.tier - floor(
     greatest(0, extract(epoch from $3::timestamptz - ${row}.blocked_until)) / ${recoverySeconds}))::int`

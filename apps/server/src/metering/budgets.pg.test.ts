@@ -97,10 +97,10 @@ describe('a budget', () => {
     const secondsForOne = async (): Promise<number> => Math.round((await wait(1_000)) - (await wait(999)))
     assert.equal(await wait(1_000), 0)
     assert.equal(await secondsForOne(), 10)
-    for (let errors = 0; errors < 3; errors += 1) await lowerTier(db, 'bucket', tiersCount, 60_000)
+    for (let errors = 0; errors < 3; errors += 1) await lowerTier(db, 'bucket', tiersCount, 30_000)
     assert.equal(await secondsForOne(), 40)
     // The hour begins when the provider may be called again, and calls do not end it.
-    await pass(60 + 3_599)
+    await pass(30 + 3_599)
     assert.equal(await wait(1), 0)
     assert.equal(await secondsForOne(), 40)
     await pass(1)
@@ -120,6 +120,12 @@ describe('a budget', () => {
     // What the provider has counted is judged by the same tier.
     await followSpent(db, { key: 'bucket', ...wide }, 0)
     assert.equal(await wait(3_600 / 20), 0)
+
+    // A call that tries the provider after a long wait finds the same tier as the calls after it.
+    await lowerTier(db, 'bucket', tiersCount, 60_000)
+    await pass(60 + 3_600)
+    assert.equal(await wait(1), 0)
+    assert.equal(await secondsForOne(), 20)
   })
 
   it('is closed until the time that the provider named, even if tokens are left', async (t) => {
@@ -309,6 +315,32 @@ describe('a job', async () => {
     await budgetsOf(db, 'frankfurt').take({ connector: counted, keyLane: 'a' }, calls(1), interactive)
     await pass(91)
     await elsewhere.take({ connector: counted, keyLane: 'b' }, calls(1), interactive)
+  })
+
+  it('waits for an hour at most, then one call tries before the others', async (t) => {
+    const { db, pass } = await open(t)
+    const budgets = budgetsOf(db)
+    const of = { connector: counted, keyLane: 'a' }
+    const waitOf = async (): Promise<number> => {
+      const refused: unknown = await budgets.take(of, calls(1), interactive).catch((error: unknown) => error)
+      return refused instanceof OverBudget ? (refused.retryAfterMs ?? 0) : 0
+    }
+    const threeDaysMs = 3 * 24 * 3_600_000
+    await budgets.recordLimitError(of, calls(1), threeDaysMs)
+    assertWait(await waitOf(), 3_600)
+    await pass(3_600)
+    assert.equal(await waitOf(), 0)
+    assertWait(await waitOf(), 5)
+    // It was refused.
+    await budgets.recordLimitError(of, calls(1), threeDaysMs)
+    assertWait(await waitOf(), 3_600)
+    await pass(3_600)
+    assert.equal(await waitOf(), 0)
+    assertWait(await waitOf(), 5)
+    // It was answered: the others may use what the bucket holds.
+    await pass(5)
+    for (let call = 0; call < 3; call += 1) assert.equal(await waitOf(), 0)
+    assertWait(await waitOf(), 60)
   })
 
   it('in the background leaves a fifth of an address bucket to interactive jobs', async (t) => {

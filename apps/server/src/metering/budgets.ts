@@ -3,7 +3,7 @@
  * provider counts addresses; a call has to fit into every bucket that its cost names. A job waits briefly for its
  * tokens; for a longer wait it goes back to the queue.
  */
-import { SourceError } from '@assay/core'
+import { hourMs, SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
 import type { Database, Sql } from '../db/index.ts'
 import * as store from './budget-store.ts'
@@ -105,7 +105,7 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
     },
     async recordLimitError(of, cost, forMs) {
       for (const { bucket } of listCharged(of, cost)) {
-        await store.lowerTier(db, keyOf(of, bucket), bucket.tiers.length, forMs)
+        await store.lowerTier(db, keyOf(of, bucket), bucket.tiers.length, Math.min(forMs, blockMaxMs))
       }
     },
     async recordSpent(of, left, spent) {
@@ -142,6 +142,12 @@ function listCharged({ connector }: Metered, cost: Cost): { bucket: Bucket; cost
     return { bucket, cost: tokens }
   })
 }
+
+/**
+ * After this long a call tries again, even if the provider named a later time. A ban may last for days (Binance) or be
+ * lifted early, the header may be wrong, and all users of an address wait together.
+ */
+const blockMaxMs = hourMs
 
 /** Retries for as long as a job may wait. */
 async function waitFor<T extends { waitMs: number; isOver: boolean }>(attempt: () => Promise<T>): Promise<T> {
