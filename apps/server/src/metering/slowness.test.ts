@@ -11,16 +11,16 @@ describe('a provider', () => {
     const call = (): Promise<void> => slowness.time('okx', () => new Promise((resolve) => ends.push(resolve)))
 
     const first = call()
-    nowMs = 4_999
+    nowMs = 1_999
     assert.deepEqual(slowness.listSlow(), [])
-    nowMs = 5_000
+    nowMs = 2_000
     assert.deepEqual(slowness.listSlow(), ['okx'])
     ends.shift()?.()
     await first
     assert.deepEqual(slowness.listSlow(), ['okx'])
 
     const second = call()
-    nowMs = 5_100
+    nowMs = 2_100
     ends.shift()?.()
     await second
     assert.deepEqual(slowness.listSlow(), [])

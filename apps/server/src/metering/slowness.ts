@@ -1,8 +1,11 @@
 /** Which providers take long to answer now, as seen by this process. */
 import { SourceError } from '@assay/core'
 
-/** Honest answers take some hundred milliseconds; a call is given up after three or four times this. */
-const slowMs = 5_000
+/**
+ * Most answers take some hundred milliseconds. Below this value a provider may have every place of a worker, so it has
+ * to be short. A provider with a long answer now and then loses half of the places only until its next short one.
+ */
+const slowMs = 2_000
 
 export interface Slowness {
   time<T>(providerId: string, call: () => Promise<T>): Promise<T>
