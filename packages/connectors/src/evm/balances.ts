@@ -6,24 +6,15 @@
  * A round asks one chain after the other. That takes some twenty requests, which rarely all succeed on a bad
  * connection: a round keeps the answers it has, and the next `fetchHoldings` continues from there.
  *
- * All calls to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
- * deployed, each contract is called separately.
+ * One `fetchHoldings` makes a limited number of requests, which its price covers. A wallet with much to ask for takes
+ * several.
  */
-import { add, hourMs, isKnownAsset, isZero, SourceError, zero, type Decimal } from '@assay/core'
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  erc20Abi,
-  erc721Abi,
-  multicall3Abi,
-  parseAbi,
-  type Address,
-  type Hex,
-} from 'viem'
+import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
+import type { Address } from 'viem'
 import type { Balance } from '../kit/connector.ts'
-import { nativeAsset, nftAsset, toAmount, tokenAsset, wrappedContract, type NamedAsset } from './assets.ts'
+import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
-import { AbortedCall, fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
+import { fetchBlockNumber, toBigInt, type ChainClient } from './client.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
 import {
@@ -34,11 +25,9 @@ import {
   type ChainRound,
   type ChainState,
   type EvmState,
-  type Nft,
   type Round,
-  type Token,
-  type Units,
 } from './state.ts'
+import { fetchNative, readUnits, requestsPerCall, withWrapped, type Asking } from './units.ts'
 
 export interface Holdings {
   /** Undefined while the round has not ended. */
@@ -50,13 +39,11 @@ export interface Holdings {
 /** In a longer round, the first balances would be too old to be added to the last. */
 const roundMaxMs = hourMs
 
-interface Walk {
-  address: Address
+interface Walk extends Asking {
   chains: Record<string, ChainState>
   round: Round
   /** How many requests to indexes this `fetchHoldings` has made. */
   questions: number
-  hasProgressed: boolean
 }
 
 export async function fetchHoldings(
@@ -65,16 +52,28 @@ export async function fetchHoldings(
   { chains, round }: EvmState,
   nowMs: number,
 ): Promise<Holdings> {
+  const spent = { requests: 0 }
+  const counted = clients.map((client) => withCount(client, spent))
   const isOpen = round !== undefined && nowMs - round.startedAtMs < roundMaxMs
   const walk: Walk = {
-    ...{ address, questions: 0, hasProgressed: false },
-    chains: isOpen ? chains : { ...chains, ...(await fetchUsage(clients, address, chains)) },
+    ...{ address, questions: 0, spent, hasProgressed: false },
+    chains: isOpen ? chains : { ...chains, ...(await fetchUsage(counted, address, chains)) },
     round: isOpen ? round : { startedAtMs: Math.round(nowMs), chains: {} },
   }
-  const used = clients.filter(({ chain }) => walk.chains[chain.id]?.isUsed === true)
+  const used = counted.filter(({ chain }) => walk.chains[chain.id]?.isUsed === true)
   const hasEnded = await readAll(used, walk)
   if (!hasEnded) return { balances: undefined, chains: walk.chains, round: walk.round }
   return { balances: fold(used.flatMap(({ chain }) => toHeld(chain, walk))), chains: walk.chains }
+}
+
+function withCount(client: ChainClient, spent: Asking['spent']): ChainClient {
+  return {
+    ...client,
+    rpc(method, params) {
+      spent.requests += 1
+      return client.rpc(method, params)
+    },
+  }
 }
 
 /** False when the round has to continue, either because this call has asked enough or because a request failed. */
@@ -95,10 +94,13 @@ const passingFaults: ReadonlySet<SourceError['fault']> = new Set(['venue_down', 
 /** One chain at a time, so that a failed request costs the other chains nothing. */
 async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const { id } = client.chain
-  const read = (walk.round.chains[id] ??= { height: await fetchBlockNumber(client), scans: {} })
-  if (read.units !== undefined) return true
+  const before = walk.round.chains[id]
+  if (before?.units !== undefined && before.unasked === undefined) return true
+  if (walk.spent.requests >= requestsPerCall) return false
+  const read = before ?? { height: await fetchBlockNumber(client), scans: {} }
+  walk.round.chains[id] = read
   if (!(await scanLists(client, walk, read))) return false
-  read.units = await fetchUnits(client, walk.address, getState(walk, client.chain))
+  if (!(await readUnits(client, walk, getState(walk, client.chain), read))) return false
   walk.chains[id] = withScanned(client.chain, getState(walk, client.chain), read)
   walk.hasProgressed = true
   return true
@@ -178,20 +180,6 @@ async function probe(client: ChainClient, address: Address, before: ChainState):
   return { ...before, checkedAtMs: nowMs }
 }
 
-async function fetchNative(client: ChainClient, address: Address): Promise<bigint> {
-  return toBigInt('eth_getBalance', await client.rpc('eth_getBalance', [address, 'latest']))
-}
-
-/** Requested together, so that all of them come from nearly the same block. */
-async function fetchUnits(client: ChainClient, address: Address, { tokens, nfts }: ChainState): Promise<Units> {
-  const [native, ofTokens, ofNfts] = await Promise.all([
-    fetchNative(client, address),
-    fetchTokens(client, address, tokens),
-    fetchNfts(client, address, nfts),
-  ])
-  return { native: native.toString(), tokens: ofTokens, nfts: ofNfts }
-}
-
 interface Held {
   asset: NamedAsset
   amount: Decimal
@@ -213,124 +201,6 @@ function toHeld(chain: Chain, walk: Walk): Held[] {
     })),
   ]
   return held.filter(({ amount }) => !isZero(amount))
-}
-
-interface ContractCall {
-  to: Address
-  data: Hex
-  /** The contract is known to answer soon: if the node aborts the call, the node is overloaded. */
-  isKnown?: boolean
-}
-
-async function fetchTokens(
-  client: ChainClient,
-  address: Address,
-  tokens: readonly Token[],
-): Promise<Record<string, string>> {
-  const asked = withWrapped(client.chain, tokens)
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address] })
-  const answers = await ask(
-    client,
-    asked.map((token) => {
-      const isKnown = isKnownAsset(tokenAsset(client.chain, token).assetId)
-      return { to: token.address as Address, data, isKnown }
-    }),
-  )
-  return toRecord(asked.map((token, index) => [token.address, findUint(answers[index])]))
-}
-
-function toRecord(units: readonly (readonly [string, bigint | undefined])[]): Record<string, string> {
-  return Object.fromEntries(units.flatMap(([key, amount]) => (amount ? [[key, amount.toString()]] : [])))
-}
-
-/** Wrapping coins leaves no transfer in most indexes, so the wrapped coin is always queried. */
-function withWrapped(chain: Chain, tokens: readonly Token[]): readonly Token[] {
-  if (tokens.some(({ address }) => address === chain.wrapped.address)) return tokens
-  return [...tokens, { ...wrappedContract(chain), decimals: 18 }]
-}
-
-const erc1155Abi = parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)'])
-
-async function fetchNfts(client: ChainClient, address: Address, nfts: readonly Nft[]): Promise<Record<string, string>> {
-  const calls = nfts.map(({ address: to, tokenId, standard }): ContractCall => {
-    const id = BigInt(tokenId)
-    const data =
-      standard === 'erc721'
-        ? encodeFunctionData({ abi: erc721Abi, functionName: 'ownerOf', args: [id] })
-        : encodeFunctionData({ abi: erc1155Abi, functionName: 'balanceOf', args: [address, id] })
-    return { to: to as Address, data }
-  })
-  const answers = await ask(client, calls)
-  return toRecord(
-    nfts.map((nft, index) => {
-      const word = findUint(answers[index])
-      const isOwner = word === BigInt(address)
-      return [keyOf(nft), nft.standard === 'erc1155' ? word : isOwner ? 1n : 0n]
-    }),
-  )
-}
-
-/** Undefined where a destroyed or broken contract answers less than a word; its tokens cannot be moved either. */
-function findUint(answer: Hex | undefined): bigint | undefined {
-  return answer !== undefined && /^0x[0-9a-f]{64}/i.test(answer) ? BigInt(answer.slice(0, 66)) : undefined
-}
-
-const multicallAddress = '0xcA11bde05977b3631167028862bE2a173976CA11'
-/** Public nodes refuse calls that burn much gas; one balance takes about 3,000 to 30,000. */
-const callsMax = 150
-
-/**
- * Each takes some seconds. A stranger can send a wallet hundreds of tokens whose contracts take that long, so after this
- * many only known contracts are called.
- */
-const abortedMax = 20
-
-/** The answers in their order; undefined where the contract refused. */
-async function ask(client: ChainClient, calls: readonly ContractCall[]): Promise<(Hex | undefined)[]> {
-  let abortedCount = 0
-  const askOne = async (call: ContractCall): Promise<Hex | undefined> => {
-    if (abortedCount >= abortedMax && call.isKnown !== true) return undefined
-    try {
-      return await askAlone(client, call)
-    } catch (error) {
-      if (!(error instanceof AbortedCall) || call.isKnown === true) throw error
-      abortedCount += 1
-      return undefined
-    }
-  }
-  const answers: (Hex | undefined)[] = []
-  for (let at = 0; at < calls.length; at += callsMax) {
-    const some = calls.slice(at, at + callsMax)
-    answers.push(...((await askTogether(client, some)) ?? (await inGroups(some, askOne))))
-  }
-  return answers
-}
-
-/** Undefined where nothing is deployed at the address of Multicall3, or where one contract used up what all may use. */
-async function askTogether(
-  client: ChainClient,
-  calls: readonly ContractCall[],
-): Promise<(Hex | undefined)[] | undefined> {
-  const packed = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-  const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [packed] })
-  const answer = await askAlone(client, { to: multicallAddress, data }).catch((error: unknown) => {
-    if (error instanceof AbortedCall) return undefined
-    throw error
-  })
-  if (answer === undefined || answer === '0x') return undefined
-  const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
-  return results.map(({ success, returnData }) => (success ? returnData : undefined))
-}
-
-async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
-  try {
-    const answer = await client.rpc('eth_call', [{ to, data }, 'latest'])
-    if (typeof answer === 'string' && /^0x[0-9a-f]*$/i.test(answer)) return answer as Hex
-  } catch (error) {
-    if (error instanceof RevertedCall) return undefined
-    throw error
-  }
-  throw new SourceError('unreadable_answer', `${client.chain.name}: eth_call: not hexadecimal`)
 }
 
 /** One asset may lie on several chains. */

@@ -170,4 +170,4 @@ export async function inGroups<Item, Answer>(
   return answers
 }
 
-const groupSize = 10
+export const groupSize = 10

@@ -285,6 +285,61 @@ describe('balances', () => {
     assert.ok(calls < 50, `${calls} calls`)
   })
 
+  describe('of a wallet with hundreds of tokens', () => {
+    const contracts = Array.from({ length: 900 }, (_, index) => `0x${(0x5000 + index).toString(16).padStart(40, '4')}`)
+    const outOfGas = { code: -32_000, message: 'out of gas' }
+
+    /** Reads to the end, and checks that each call makes no more requests than it is charged for. */
+    async function readWithin(chain: TestChain, reader: AccountReader): Promise<{ held: Set<string>; calls: number }> {
+      let state: ConnectorState = {}
+      for (let calls = 1; calls <= callsMax; calls += 1) {
+        chain.methods.length = 0
+        const answer = await reader.fetchBalances(state)
+        const price = connector.budget.balances['rpc'] ?? 0
+        assert.ok(chain.methods.length <= price, `${chain.methods.length} requests in call ${calls}, for ${price}`)
+        state = answer.state ?? state
+        if (answer.isPartial !== true) return { held: new Set(answer.balances.map(({ assetId }) => assetId)), calls }
+      }
+      throw new Error(`the balances were not read within ${callsMax} calls`)
+    }
+
+    async function openLarge(t: TestContext): ReturnType<typeof openWallet> {
+      const opened = await openWallet(t)
+      hold(opened.chain)
+      opened.chain.hasMulticall = true
+      opened.chain.lists.set(
+        'tokentx',
+        contracts.map((contract, index) => row(10 + index, contract, { value: '5' })),
+      )
+      for (const contract of contracts) opened.chain.calls.set(`${contract} ${balanceOf}`, word(5n))
+      return opened
+    }
+
+    it('are read by one call', async (t) => {
+      const { chain, reader } = await openLarge(t)
+      const { held, calls } = await readWithin(chain, reader)
+      // Besides the tokens there are the coin, the wrapped coin and two pieces.
+      assert.deepEqual([held.size, calls], [904, 1])
+    })
+
+    it('are all read if a few contracts use up the gas of their group, and no call exceeds its price', async (t) => {
+      const { chain, reader } = await openLarge(t)
+      const burning = [contracts[7], contracts[300], contracts[301]]
+      for (const contract of burning) chain.errors.set(`${contract} ${balanceOf}`, outOfGas)
+      const { held } = await readWithin(chain, reader)
+      assert.equal(held.size, 904 - burning.length)
+    })
+
+    it('end after a limited search if all contracts use up the gas, and known tokens are read', async (t) => {
+      const { chain, reader } = await openLarge(t)
+      for (const contract of contracts) chain.errors.set(`${contract} ${balanceOf}`, outOfGas)
+      const { held, calls } = await readWithin(chain, reader)
+      const { assetId = '' } = findAssetByContract('evm:1', weth) ?? {}
+      assert.ok(held.has(assetId) && held.has('crypto:ethereum'))
+      assert.ok(calls < 10, `${calls} calls`)
+    })
+  })
+
   it('are not taken for zero when the node failed, and the node is not taken for down when a contract may have', async (t) => {
     const { chain, reader } = await openWallet(t)
     hold(chain)

@@ -11,6 +11,7 @@ import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
 import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
+import { requestsPerCall } from './units.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 // Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free
@@ -39,7 +40,7 @@ const budget: Budget = {
   ],
   // Typical figures for a wallet that is used on two chains and has a handful of tokens.
   verify: { index: 16, rpc: 24 },
-  balances: { index: questionsPerCall, rpc: 14 },
+  balances: { index: questionsPerCall, rpc: requestsPerCall },
   partitions: {},
 }
 

@@ -50,11 +50,15 @@ const unitsSchema = z.object({
   tokens: z.record(z.string(), digits),
   nfts: z.record(z.string(), digits),
 })
+/** Which tokens and collectibles are left, as ranges of their list, and how much was done to find those that fail. */
+const unaskedSchema = z.object({ groups: z.array(z.tuple([z.number(), z.number()])), effort: z.number() })
 const chainRoundSchema = z.object({
   height: z.number(),
   scans: z.partialRecord(z.enum(tokenStreams), scanSchema),
-  /** Absent until the chain was asked for its balances, which ends its part of the round. */
+  /** Absent until the chain is asked for its balances. */
   units: unitsSchema.exactOptional(),
+  /** Present while `units` is incomplete. Without it, the chain's part of the round has ended. */
+  unasked: unaskedSchema.exactOptional(),
 })
 const roundSchema = z.object({ startedAtMs: z.number(), chains: z.record(z.string(), chainRoundSchema) })
 

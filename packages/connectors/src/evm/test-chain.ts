@@ -5,9 +5,15 @@
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { decodeFunctionData, encodeFunctionResult, multicall3Abi, type Hex } from 'viem'
 import type { Io } from '../kit/connector.ts'
 
 type Row = Readonly<Record<string, unknown>> & { blockNumber: string }
+
+interface NodeError {
+  code: number
+  message: string
+}
 
 export interface TestChain {
   io: Io
@@ -22,7 +28,9 @@ export interface TestChain {
   /** Answers to `eth_call`, by contract and data in lower case; `revert` refuses. */
   calls: Map<string, string>
   /** Errors of the node, by method, or by contract and data in lower case. */
-  errors: Map<string, { code: number; message: string }>
+  errors: Map<string, NodeError>
+  /** Multicall3 is deployed. An error of one of its calls is an error of the whole. */
+  hasMulticall: boolean
   /** Replace the next answers of the index, each once. */
   answers: { status: number; text: string }[]
   questions: URLSearchParams[]
@@ -50,7 +58,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     height: 20_000,
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
-    ...{ answers: [], questions: [], methods: [] },
+    ...{ answers: [], questions: [], methods: [], hasMulticall: false },
   }
   return chain
 }
@@ -66,7 +74,7 @@ async function answer(chain: TestChain, request: IncomingMessage): Promise<{ sta
   chain.methods.push(method)
   const result = isMain ? answerRpc(chain, method, params) : emptyRpc(method)
   const refused = result === 'revert' ? { code: 3, message: 'execution reverted' } : undefined
-  const error = isMain ? (chain.errors.get(nameOf(method, params)) ?? refused) : undefined
+  const error = isMain ? (findError(chain, method, params) ?? refused) : undefined
   const content = error === undefined ? { result } : { error }
   return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
 }
@@ -88,9 +96,40 @@ function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean):
   return { status: 200, text: JSON.stringify({ status: '0', message: 'No transactions found', result: [] }) }
 }
 
+function findError(chain: TestChain, method: string, params: readonly unknown[]): NodeError | undefined {
+  const names = [nameOf(method, params), ...(findPacked(chain, method, params) ?? [])]
+  return names.map((name) => chain.errors.get(name)).find((error) => error !== undefined)
+}
+
+/** The calls inside a call of Multicall3, as `calls` and `errors` name them. */
+function findPacked(chain: TestChain, method: string, [first]: readonly unknown[]): string[] | undefined {
+  if (method !== 'eth_call' || !chain.hasMulticall) return undefined
+  const { to, data } = first as ContractCall
+  if (to.toLowerCase() !== '0xca11bde05977b3631167028862be2a173976ca11') return undefined
+  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
+  return (args?.[0] as readonly { target: Hex; callData: Hex }[]).map(({ target, callData }) =>
+    nameOf(method, [{ to: target, data: callData }]),
+  )
+}
+
+function answerPacked(chain: TestChain, names: readonly string[]): Hex {
+  const result = names.map((name) => {
+    const answer = chain.calls.get(name) ?? '0x'
+    return answer === 'revert'
+      ? { success: false, returnData: '0x' }
+      : { success: true, returnData: answer as Hex }
+  })
+  return encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result })
+}
+
+interface ContractCall {
+  to: Hex
+  data: Hex
+}
+
 function nameOf(method: string, [first]: readonly unknown[]): string {
   if (method !== 'eth_call') return method
-  const { to, data } = first as { to: string; data: string }
+  const { to, data } = first as ContractCall
   return `${to} ${data}`.toLowerCase()
 }
 
@@ -113,8 +152,10 @@ function answerRpc(chain: TestChain, method: string, params: readonly unknown[])
       return '0x0'
     case 'eth_getCode':
       return chain.codes.get(first) ?? '0x'
-    case 'eth_call':
-      return chain.calls.get(nameOf(method, params)) ?? '0x'
+    case 'eth_call': {
+      const packed = findPacked(chain, method, params)
+      return packed === undefined ? (chain.calls.get(nameOf(method, params)) ?? '0x') : answerPacked(chain, packed)
+    }
     default:
       throw new Error(`the test chain does not know ${method}`)
   }
