@@ -113,11 +113,9 @@ function findPacked(chain: TestChain, method: string, [first]: readonly unknown[
 }
 
 function answerPacked(chain: TestChain, names: readonly string[]): Hex {
-  const result = names.map((name) => {
+  const result = names.map((name): { success: boolean; returnData: Hex } => {
     const answer = chain.calls.get(name) ?? '0x'
-    return answer === 'revert'
-      ? { success: false, returnData: '0x' }
-      : { success: true, returnData: answer as Hex }
+    return answer === 'revert' ? { success: false, returnData: '0x' } : { success: true, returnData: answer as Hex }
   })
   return encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result })
 }
