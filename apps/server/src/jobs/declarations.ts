@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { checkFlags, readFlags, webhookFlags } from './shares.ts'
+import { checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -130,6 +130,7 @@ export const declarations = {
     payload: z.object({ sessionId: z.string() }),
     subject: ({ sessionId }) => sessionId,
     priority: () => 'interactive',
+    flags: mailFlags,
     makesRoom: false,
   }),
 } satisfies Record<string, Declaration>

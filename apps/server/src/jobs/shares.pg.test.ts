@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
+import { declarations } from './declarations.ts'
 import { addJob } from './index.ts'
 import { checkFlags, readFlags } from './shares.ts'
 import { openQueue, queueTask } from './test-queue.ts'
@@ -39,6 +40,21 @@ describe('the places of a worker', async () => {
     assert.equal(began.filter((name) => name.startsWith('check')).length, 3)
     release()
     await until('all of them', () => (began.length === 6 && running.size === 0 ? true : undefined))
+  })
+
+  it('are half open to mail, which leaves one to the background even beside checks of keys', async (t) => {
+    const { hold, running, began, release } = holding()
+    t.after(release)
+    const mails = declarations.sign_in_mail.flags?.({ sessionId: 'a session' }) ?? []
+    for (const index of [1, 2, 3, 4]) await add(`mail ${index}`, mails, 'interactive')
+    await queue.start({ hold })
+    await until('two mails', () => (running.size === 2 ? true : undefined))
+    for (const index of [1, 2]) await add(`check ${index}`, checkFlags(`provider${index}`), 'interactive')
+    await add('read', readFlags('kraken'), 'background')
+    await until('a check and the read', () => (running.size === 4 ? true : undefined))
+    assert.deepEqual(began.toSorted(), ['check 1', 'mail 1', 'mail 2', 'read'])
+    release()
+    await until('all of them', () => (began.length === 7 && running.size === 0 ? true : undefined))
   })
 
   it('are shared with others by the jobs of a provider that takes long to answer', async () => {
@@ -101,8 +117,8 @@ describe('the places of a worker', async () => {
     await add('first', checkFlags('okx'), 'interactive')
     await until('the first check', () => (running.has('first') ? true : undefined))
     await add('second', checkFlags('bybit'), 'interactive')
-    // A job of no provider is interactive too, and comes after the second check: it is asked for with the next look.
-    await add('mail', [], 'interactive')
+    // Not a check, and comes after the second one: a place is asked for with the next look.
+    await add('first read', readFlags('bybit'), 'interactive')
     await until('the read is asked', () => (asked.length > 0 ? true : undefined))
     assert.deepEqual([...running].toSorted(), ['first', 'read'])
     release()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkFlags, createShares, readFlags } from './shares.ts'
+import { checkFlags, createShares, readFlags, webhookFlags } from './shares.ts'
 
 describe('the providers that take long to answer', () => {
   it('have half of the places together, however many they are', () => {
@@ -8,9 +8,12 @@ describe('the providers that take long to answer', () => {
     shares.take(checkFlags('okx'))
     assert.deepEqual(shares.listFull(), [])
     shares.take(checkFlags('bybit'))
-    assert.deepEqual(shares.listFull(), [...readFlags('okx'), ...readFlags('bybit'), ...readFlags('gate')])
+    const slow = [...readFlags('okx'), ...readFlags('bybit'), ...readFlags('gate'), 'slow webhook']
+    assert.deepEqual(shares.listFull(), slow)
     shares.leave(checkFlags('okx'))
     assert.deepEqual(shares.listFull(), [])
+    shares.take(webhookFlags(true))
+    assert.deepEqual(new Set(shares.listFull()), new Set(slow), 'a receiver that takes long counts with them')
   })
 
   it('leave their half to others: a job of a provider that answers does not count', () => {

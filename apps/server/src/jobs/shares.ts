@@ -4,12 +4,15 @@
  *
  * - Checks of keys leave a place to everything else: people come before the background, and there can be any number of
  *   people.
- * - The providers that take long to answer share half of the places. A check that waits for one of them ends after
- *   twenty seconds, and can be asked for again and again. With half of the places each, two such providers would take
- *   all of them.
+ * - The providers and the receivers of webhooks that take long to answer share half of the places. A check that waits for
+ *   a provider ends after twenty seconds, and can be asked for again and again. With half of the places each, two such
+ *   providers would take all of them.
  * - Webhooks have half of the places, and receivers that take long to answer a quarter: tenants choose their receivers.
+ * - Mail has half of the places, and counts with the checks: a mail server that hangs leaves places to checks, and both
+ *   together leave one to everything else.
  */
 const checking = 'check'
+const mailing = 'mail'
 const webhook = 'webhook'
 const slowWebhook = 'slow webhook'
 const providerPrefix = 'provider '
@@ -20,6 +23,8 @@ export const checkFlags = (providerId: string): string[] => [checking, ...readFl
 export const readFlags = (providerId: string): string[] => [`${providerPrefix}${providerId}`]
 /** The flags of a job that sends to a receiver. */
 export const webhookFlags = (isSlow: boolean): string[] => (isSlow ? [webhook, slowWebhook] : [webhook])
+/** The flags of a job that sends mail. */
+export const mailFlags = (): string[] => [checking, mailing]
 
 export interface Shares {
   /** A job with these flags begins. */
@@ -42,11 +47,11 @@ export function createShares(places: number, listSlow: () => readonly string[]):
   const half = Math.max(1, Math.floor(places / 2))
   const shareOf = (flag: string): number => {
     if (flag === checking) return Math.max(1, places - 1)
-    if (flag === webhook) return half
+    if (flag === webhook || flag === mailing) return half
     return flag === slowWebhook ? Math.max(1, Math.floor(places / 4)) : places
   }
   const listSlowFull = (): string[] => {
-    const flags = listSlow().flatMap(readFlags)
+    const flags = [...listSlow().flatMap(readFlags), slowWebhook]
     const count = flags.reduce((sum, flag) => sum + (running.get(flag) ?? 0), 0)
     return count < half ? [] : flags
   }
@@ -55,7 +60,7 @@ export function createShares(places: number, listSlow: () => readonly string[]):
     leave: (flags) => add(flags, -1),
     listFull() {
       const full = [...running].filter(([flag, count]) => count >= shareOf(flag)).map(([flag]) => flag)
-      return [...full, ...listSlowFull()]
+      return [...new Set([...full, ...listSlowFull()])]
     },
   }
 }

@@ -3,7 +3,6 @@
  * workers send it. A slow or unreachable mail server must not delay a request, nor reveal by timing which addresses it
  * knows.
  */
-import type { Transporter } from 'nodemailer'
 import type { Database } from '../db/index.ts'
 import * as store from './store.ts'
 import type { SandboxMail } from './store.ts'
@@ -23,39 +22,43 @@ export interface Mailer {
   send(mail: Mail): Promise<boolean>
 }
 
-const timeoutMs = 15_000
+/** For the whole of a message. A server that answers now and then, but never to the end, must not keep a job either. */
+const defaultTimeoutMs = 10_000
 
 export interface SmtpOptions {
   url: string
   from: string
   /** False for a server on this machine. */
   requireTls: boolean
+  timeoutMs?: number
 }
 
 /** Loaded with the first mail: it costs each start 130 ms of processor time, and most processes send none. */
-async function openTransport({ url, requireTls }: SmtpOptions): Promise<Transporter> {
+async function openTransport({ url, requireTls }: SmtpOptions) {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     url,
+    // One connection for each message. Only a pool can close the connection of a message that is being sent.
+    pool: true,
+    maxConnections: 1,
+    maxMessages: 1,
+    maxRequeues: 0,
     // Without this, nodemailer continues in clear text when the server, or an attacker in between, offers no STARTTLS
     // (RFC 3207 §6), and would send the code and the mailbox's password that way. The URL cannot override it, because
     // config.ts refuses options in it.
     requireTLS: requireTls,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
 }
 
 export function createSmtpMailer(options: SmtpOptions): Mailer {
-  const { from } = options
-  let opened: Promise<Transporter> | undefined
+  const { from, timeoutMs = defaultTimeoutMs } = options
   return {
     async send({ to, subject, text }) {
-      opened ??= openTransport(options)
-      const transport = await opened
+      const transport = await openTransport(options)
+      const close = (): void => transport.close({ force: true })
+      const timer = setTimeout(close, timeoutMs)
       try {
         // An object, so that nodemailer uses the address as it is and never parses it as a list.
         await transport.sendMail({
@@ -75,6 +78,9 @@ export function createSmtpMailer(options: SmtpOptions): Mailer {
         if (reply !== undefined && reply >= 500) return false
         // The server's own words may repeat the address, and this ends up in the queue's table and in the log.
         throw new Error(`the mail server did not take the message (${reply ?? 'no answer'})`)
+      } finally {
+        clearTimeout(timer)
+        close()
       }
     },
   }

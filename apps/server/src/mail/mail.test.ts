@@ -92,6 +92,29 @@ describe('mail by SMTP', () => {
     })
   })
 
+  it(
+    'a server that goes on answering without an end is a temporary failure, and its connection is closed',
+    {
+      timeout: 30_000,
+    },
+    async (t) => {
+      const closed = Promise.withResolvers<void>()
+      const server = createServer((socket) => {
+        socket.write('220 test\r\n')
+        const answering = setInterval(() => socket.write('250-wait\r\n'), 10)
+        socket.on('error', () => undefined).on('data', () => undefined)
+        socket.on('close', () => (clearInterval(answering), closed.resolve()))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      t.after(() => server.close())
+      const { port } = server.address() as AddressInfo
+      const options = { url: `smtp://127.0.0.1:${port}`, from: 'a@example.com', requireTls: false, timeoutMs: 200 }
+      await assert.rejects(createSmtpMailer(options).send(mail), /no answer/)
+      await closed.promise
+    },
+  )
+
   it('an unreachable server is a temporary failure', async () => {
     const mailer = createSmtpMailer({
       url: 'smtp://user:secret@127.0.0.1:1',
