@@ -49,7 +49,7 @@ export function toBalancesQuery(names: { userKey: string; connectionKey: string;
     from (select user_key, connection_key, balances_at as former_at from connections
       where ${of} and status <> 'removed' for update) b
     where c.${of.replace(' and ', ' and c.')} and c.user_key = b.user_key and c.connection_key = b.connection_key
-    returning c.user_key, c.tenant_key, b.former_at`
+    returning c.user_key, c.tenant_key, b.former_at, c.balances_since, c.unproved_at, c.proof_balances_at`
 }
 
 /** A verdict on a connection's balances. */

@@ -35,6 +35,22 @@ const listObserved = ({ db }: TestLedger): Promise<{ value: string; unpriced: nu
 const hold = ({ ledger, ref }: TestLedger, ...balances: Balance[]): Promise<boolean> =>
   ledger.keepHoldings(ref, 'kraken', balances)
 
+const toTime = (ms: number): string => new Date(ms).toISOString()
+const listObservations = async ({ db }: TestLedger, assetId: string): Promise<string[]> => {
+  const rows = await db.rows<{ at: string }>(
+    `select observed_at as at from observed_balances join assets a using (asset_key) where a.id = $1 order by 1`,
+    [assetId],
+  )
+  return rows.map(({ at }) => at)
+}
+const [day, hour] = ['2026-03-02'.length, '2026-03-02T10'.length]
+/** Times that have no later one in the same span; `spanOf` gives how much of their text names it. */
+const toLastOfEach = (times: readonly string[], spanOf: (time: string) => number): string[] =>
+  times.filter((time, index) => {
+    const next = times[index + 1]
+    return next?.slice(0, spanOf(time)) !== time.slice(0, spanOf(time))
+  })
+
 describe('holdings', () => {
   it('are written only when they change, while the time of reading is always written', async (t) => {
     const opened = await openLedger(t)
@@ -85,6 +101,49 @@ describe('holdings', () => {
       ['64000.5', 0],
       ['0', 0],
     ])
+  })
+
+  it('that change with every reading leave one observation an hour', async (t) => {
+    const opened = await openLedger(t)
+    const { db } = opened
+    const readings: string[] = []
+    for (const amount of ['1', '2', '3', '4', '5', '6']) {
+      await hold(opened, balance('crypto:bitcoin', amount), balance('crypto:ethereum', '2'))
+      readings.push((await db.row<{ at: string }>('select balances_at as at from connections')).at)
+    }
+    const [first = '', last = ''] = [readings[0], readings.at(-1)]
+    const expected = new Set([first, ...toLastOfEach(readings.slice(0, -1), () => hour), last])
+    assert.deepEqual(await listObservations(opened, 'crypto:bitcoin'), [...expected])
+    assert.equal((await listObservations(opened, 'crypto:ethereum')).length, 1)
+  })
+
+  it('leave one observation a day after two days, and all that a proof weighs', async (t) => {
+    const opened = await openLedger(t)
+    const { db } = opened
+    await hold(opened, balance('crypto:bitcoin', '1'))
+    // Five whole days that end with yesterday, with a change every quarter of an hour.
+    const midnightMs = Math.floor(Date.parse(db.now()) / dayMs) * dayMs
+    const readings = Array.from({ length: 480 }, (_, index) => toTime(midnightMs - (480 - index) * 900_000))
+    await db.execute(
+      `with emptied as (update observed_balances set observed_at = $2::timestamptz returning *)
+       insert into observed_balances (user_key, connection_key, asset_key, observed_at, seen_until, liquid, staked)
+       select e.user_key, e.connection_key, e.asset_key, o.at, o.at, 1, 0
+       from emptied e, unnest($1::timestamptz[]) as o (at)`,
+      [readings.slice(0, -1), readings.at(-1)],
+    )
+    const [since, judged, toJudge] = [readings[5] ?? '', readings[101] ?? '', readings[401] ?? '']
+    // The moments of the proof are readings that found what the one before had found.
+    const later = (time: string): string => toTime(Date.parse(time) + 60_000)
+    await db.execute(
+      'update connections set balances_since = $1::timestamptz, proof_balances_at = $2, unproved_at = $3',
+      [later(since), later(judged), later(toJudge)],
+    )
+    await hold(opened, balance('crypto:bitcoin', '2'))
+    const { at: now } = await db.row<{ at: string }>('select balances_at as at from connections')
+    const hourlyAfter = toTime(Date.parse(now) - 2 * dayMs)
+    const lasts = toLastOfEach(readings, (at) => (at > hourlyAfter ? hour : day))
+    const expected = new Set([...lasts, since, judged, toJudge, now])
+    assert.deepEqual(await listObservations(opened, 'crypto:bitcoin'), [...expected].toSorted())
   })
 
   it('of a connection that was removed are not kept', async (t) => {

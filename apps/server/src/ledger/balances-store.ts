@@ -10,6 +10,40 @@ export interface JudgedBalance extends Balance {
   spam: boolean
 }
 
+/** How long one observation an hour is kept. */
+const hourlyDays = 2
+
+// CTEs after `recorded` and `moved`: a token contract may answer every reading with another balance, so at most one
+// observation an hour stays, and one a day of older times. It is the last one: what was dropped before it is a time
+// between two readings, as if the balances had not been read then.
+//
+// The proof weighs what was observed at three readings; those stay. The newest observation has no successor and stays
+// too, so this never deletes the row that `ended` updates. Most changes look at one hour. The first change of a day
+// looks at all observations of the asset.
+const thin = `followed as (
+       select f.* from moved m
+       cross join lateral (
+         select case when date_trunc('day', o.observed_at, 'UTC') = date_trunc('day', $3::timestamptz, 'UTC')
+           then date_trunc('hour', o.observed_at, 'UTC') else '-infinity' end as thin_from
+         from observed_balances o
+         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
+         order by o.observed_at desc limit 1) n
+       cross join lateral (
+         select o.asset_key, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
+           case when o.observed_at > $3::timestamptz - interval '${hourlyDays} days' then 'hour' else 'day' end as span
+         from observed_balances o
+         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
+           and o.observed_at >= n.thin_from) f
+     ), thinned as (
+       delete from observed_balances o using followed f, recorded r
+       where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = f.asset_key
+         and o.observed_at = f.observed_at
+         and date_trunc(f.span, f.observed_at, 'UTC') = date_trunc(f.span, f.next_at, 'UTC')
+         and not exists (
+           select from unnest(array[r.balances_since, r.unproved_at, r.proof_balances_at]) as needed (at)
+           where needed.at >= f.observed_at and needed.at < f.next_at)
+  )`
+
 // CTEs after `recorded` and `given`: what changed since the reading before (`moved`), which is an observation of its
 // own, ends the one before it and has to be proved again.
 const observe = `former as (
@@ -55,7 +89,7 @@ export async function keepBalances(
      ), given as materialized (
        select g.* from unnest($4::integer[], $5::numeric[], $6::numeric[], $7::boolean[])
          as g (asset_key, liquid, staked, spam), recorded
-     ), ${observe}, gone as (
+     ), ${observe}, ${thin}, gone as (
        delete from holdings
        where user_key = $1::bigint and connection_key = $2::integer and asset_key <> all($4::integer[])
          and exists (select from recorded)

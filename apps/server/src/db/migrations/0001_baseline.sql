@@ -920,6 +920,7 @@ create table holdings (
 
 -- What a provider said that a connection holds, one row for each change: it was first read at `observed_at` and last read
 -- at `seen_until`. The newest row has no end: `connections.balances_at` is its end. Zeros say that the asset is gone.
+-- Rows of a balance that changes often are thinned out (ledger/balances-store.ts).
 create table observed_balances (
   user_key bigint not null,
   connection_key integer not null,
