@@ -1,7 +1,39 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { anyTimeParameter, isoTimeParameter, list, refuseEmptyRange } from './values.ts'
+import { endpoints } from './endpoints/index.ts'
+import { anyTimeParameter, isoTimeParameter, line, list, refuseEmptyRange } from './values.ts'
+
+describe('a line of text', () => {
+  const label = line(80)
+  const fits = (given: string): boolean => label.safeParse(given).success
+
+  it('is in any script, with marks of direction and joined emoji', () => {
+    for (const given of ['Savings', 'Ersparnisse – März', 'חיסכון\u200f 2026', 'می\u200cخواهم', '👩\u200d💻 貯金']) {
+      assert.ok(fits(given), given)
+    }
+  })
+
+  it('has no second line, no control character and nothing that turns the words after it around', () => {
+    for (const code of [0x00, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069]) {
+      assert.equal(fits(`a${String.fromCodePoint(code)}b`), false, code.toString(16))
+    }
+  })
+})
+
+describe('a label', () => {
+  it('is a line of text, wherever an account is connected', () => {
+    const labelled = endpoints.filter(({ body }) => body instanceof z.ZodObject && 'display_label' in body.shape)
+    assert.ok(labelled.length >= 3)
+    for (const { id, body } of labelled) {
+      const issues = body?.safeParse({ display_label: 'Savings\u202e' }).error?.issues ?? []
+      assert.ok(
+        issues.some(({ path }) => path[0] === 'display_label'),
+        id,
+      )
+    }
+  })
+})
 
 describe('times in a query', () => {
   const iso = isoTimeParameter('')

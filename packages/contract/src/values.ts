@@ -12,6 +12,15 @@ export function text(lengthMax: number): z.ZodString {
   return z.string().min(1).max(lengthMax)
 }
 
+// Ranges by number, because not every reader of the published pattern knows Unicode classes: control characters, the two
+// separators of lines and paragraphs, and what changes the direction of the text after it.
+const oneLine = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$/
+
+/** Text that people read on our pages, between words of ours: it cannot begin a new line or reorder those words. */
+export function line(lengthMax: number): z.ZodString {
+  return text(lengthMax).regex(oneLine, 'must be one line without control characters or changes of direction')
+}
+
 export const decimalText = z
   .string()
   .regex(/^-?\d+(\.\d+)?$/)

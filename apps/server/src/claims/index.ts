@@ -144,11 +144,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
 }
 
 /**
- * Checks only the form of the id. Whether an asset was ever seen depends on what other users hold, so an unseen asset
+ * Checks only the form of the id, which is one word: the user's own page shows it in a sentence. Whether an asset was ever seen depends on what other users hold, so an unseen asset
  * gets the same answer as one that this user does not hold.
  */
 function checkAsset(assetId: string | null): void {
-  if (assetId === null || (isAssetId(assetId) && !/\p{C}/u.test(assetId))) return
+  if (assetId === null || (isAssetId(assetId) && !/[\p{C}\p{Z}]/u.test(assetId))) return
   throw invalidParameter('asset_id', 'must be the asset_id of a position, such as crypto:bitcoin')
 }
 

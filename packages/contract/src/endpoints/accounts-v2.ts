@@ -21,6 +21,7 @@ import {
   ProviderId,
   refuseEmptyRange,
   text,
+  line,
 } from '../values.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
 import * as examples from './examples.ts'
@@ -34,7 +35,7 @@ export const addProvider = defineEndpoint({
   method: 'POST',
   path: '/accounts/v2/providers',
   scope: 'providers:write',
-  body: z.strictObject({ provider_id: ProviderId, display_label: text(80).optional(), connection }),
+  body: z.strictObject({ provider_id: ProviderId, display_label: line(80).optional(), connection }),
   response: addedAnswer,
   summary: 'Add a provider',
   description:

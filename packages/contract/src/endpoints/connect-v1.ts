@@ -7,7 +7,7 @@ import { consentLanguages } from '@assay/core/consent'
 import { z } from 'zod'
 import { askers, signInCodeBody, emailBody, sentAnswer, ConnectSession } from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { ProviderId, text } from '../values.ts'
+import { ProviderId, text, line } from '../values.ts'
 import { addedAnswer, connection, providerAnswer } from '../providers.ts'
 import { askers as exampleAskers, connectQuery, redirectTo, secretExample, sent, session } from './connect-examples.ts'
 import * as examples from './examples.ts'
@@ -105,7 +105,7 @@ export const addSessionConnection = defineEndpoint({
   path: '/connect/v1/session/connections',
   body: z.strictObject({
     provider_id: ProviderId,
-    display_label: text(80).optional(),
+    display_label: line(80).optional(),
     connection,
     connection_id: text(64).optional().meta({ description: 'Repair this settled connection instead of adding one.' }),
   }),

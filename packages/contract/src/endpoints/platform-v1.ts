@@ -4,7 +4,7 @@ import { AssetPositionV1 } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { ErrorItemV1 } from '../errors.ts'
 import { linksV1 } from '../pages.ts'
-import { anyTimeParameter, connectionId, CryptoSourceId, list, refuseEmptyRange, text } from '../values.ts'
+import { anyTimeParameter, connectionId, CryptoSourceId, list, refuseEmptyRange, text, line } from '../values.ts'
 import { connectedMembers, connection, connectionStatus } from '../providers.ts'
 import { TransactionV1 } from '../transactions.ts'
 import {
@@ -65,7 +65,7 @@ export const addProviderV1 = defineEndpoint({
   method: 'POST',
   path: '/platform/v1/provider',
   scope: 'providers:write',
-  body: z.strictObject({ crypto_source_id: CryptoSourceId, display_label: text(80).optional(), connection }),
+  body: z.strictObject({ crypto_source_id: CryptoSourceId, display_label: line(80).optional(), connection }),
   response: addedAnswerV1,
   summary: 'Add a crypto source',
   description:

@@ -169,6 +169,8 @@ describe('POST /accounts/v2/claims', async () => {
       [{ ...holding(held), asset_id: 'crypto:no-such-coin' }, 'asset_id', asset],
       [{ ...holding(held), asset_id: 'bitcoin' }, 'asset_id', asset],
       [{ ...holding(held), asset_id: 'kraken:\u202eCTB' }, 'asset_id', asset],
+      [{ ...holding(held), asset_id: 'kraken:BTC (nothing was shared)' }, 'asset_id', asset],
+      [{ ...holding(held), asset_id: 'kraken:BTC\u2028Consent' }, 'asset_id', asset],
       [
         holding(held, { grades: ['proved', 'certain'] }),
         'grades.1',
