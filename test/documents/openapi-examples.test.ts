@@ -198,6 +198,8 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('removeMyConnection', secret, { [standIn.connection]: connections[0]?.connection_id ?? '' })
     await send('revokeMyGrant', secret, { [standIn.grant]: grants[0]?.grant_id ?? '' })
     await send('deleteMe', secret)
+    const { session_secret: other } = await ask<{ session_secret: string }>('createManageSession')
+    await send('endManageSession', other)
   })
 
   it('are all of them', () => assert.deepEqual([...left], []))

@@ -209,4 +209,20 @@ describe('the widget under other conditions', () => {
       await page.goto(demo.url)
       await page.getByText('Northwind may no longer read your accounts.').waitFor()
     }))
+
+  it('manage: signing out ends the session at the service, not only in the tab', () =>
+    visit(async (page, { widgetUrl, clientId, service }) => {
+      const email = newEmail()
+      const countSessions = async (): Promise<number> => {
+        const of = 'from manage_sessions join users using (user_key) where email = $1'
+        return (await service.db.row<{ count: number }>(`select count(*)::int ${of}`, [email])).count
+      }
+      await page.goto(`${widgetUrl}/manage?client_id=${clientId}`)
+      await signIn(page, email)
+      await page.getByText(`Signed in as ${email}`).waitFor()
+      assert.equal(await countSessions(), 1)
+      await button(page, 'Sign out').click()
+      await page.getByText(`Signed in as ${email}`).waitFor({ state: 'detached' })
+      assert.equal(await countSessions(), 0)
+    }))
 })

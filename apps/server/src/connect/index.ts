@@ -10,6 +10,7 @@ import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Keyring } from '../keys.ts'
 import type { Tenants } from '../tenants/index.ts'
+import { deleteManageSession } from './manage/manage-store.ts'
 import * as manage from './manage/manage.ts'
 import * as provider from './sign-in/provider-sign-in.ts'
 import { hashBearer, unknownSession } from './secrets.ts'
@@ -152,6 +153,7 @@ export function createConnect(deps: ConnectDeps) {
       await manage.signInToManage(deps, session, await enterSignInCode(signInDeps, session, origin, code))
     },
 
+    endManageSession: (session: manage.ManageSession) => deleteManageSession(db, session),
     describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),
     async removeMyConnection(session: manage.ManageSession, connectionId: string): Promise<void> {
       await connections.remove(manage.ownerOf(session), { connectionId, by: { actor: 'user' } })

@@ -30,6 +30,7 @@ export function createManageApi(authUrl: string, secret: string) {
       }),
     enterManageCode: (code: string) => call<unknown>(`${base}/code`, { method: 'POST', body: { code }, secret }),
     sandbox: () => call<ResponseOf<typeof getManageSandboxHelp>>(`${base}/sandbox`, { secret }),
+    signOut: () => remove('/session'),
     removeConnection: (id: string) => remove(`/connections/${encodeURIComponent(id)}`),
     revokeGrant: (id: string) => remove(`/grants/${encodeURIComponent(id)}`),
     deleteEverything: () => remove(''),

@@ -4,7 +4,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Problem, Unreachable } from '../api/http.ts'
-import type { Me, AuditEvent } from '../api/manage-api.ts'
+import type { Me, AuditEvent, ManageApi } from '../api/manage-api.ts'
 import { Card } from '../parts/card.tsx'
 import { Confirm, type Question } from '../parts/confirm.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
@@ -65,7 +65,7 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
         <TenantReads me={me} tenant={session.tenant.name} />
         <Events me={me} />
         <div class="actions">
-          <button type="button" class="button button-quiet" onClick={() => (forgetManage(), location.reload())}>
+          <button type="button" class="button button-quiet" onClick={() => signOut(api, onError)}>
             {t('manage.sign_out')}
           </button>
           <button
@@ -89,6 +89,12 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
       )}
     </>
   )
+}
+
+/** Forgets the session first: a tab that does not reach the service must not sign in again by itself. */
+function signOut(api: ManageApi, onError: (error: unknown) => void): void {
+  forgetManage()
+  api.signOut().then(() => location.reload(), onError)
 }
 
 interface SignInProps {

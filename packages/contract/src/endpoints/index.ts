@@ -81,6 +81,7 @@ export const endpoints: readonly Endpoint[] = [
   manage.createManageSession,
   manage.requestManageCode,
   manage.enterManageCode,
+  manage.endManageSession,
   manage.getMe,
   manage.removeMyConnection,
   manage.revokeMyGrant,

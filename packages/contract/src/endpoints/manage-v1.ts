@@ -25,7 +25,8 @@ export const createManageSession = defineEndpoint({
   body: z.strictObject({ client_id: text(64) }),
   response: z.object({ session_secret: z.string(), ...askers, email_sign_in: z.boolean() }),
   summary: 'Begin a manage session',
-  description: 'For the users of this client’s tenant. Ends after 15 minutes of silence, and after an hour.',
+  description:
+    'For the users of this client’s tenant. Ends when the user signs out, after 15 minutes of silence, and after an hour.',
   errors: [],
   example: {
     body: { client_id: 'cli_demo' },
@@ -55,6 +56,17 @@ export const enterManageCode = defineEndpoint({
   summary: 'Sign in with the code',
   description: 'As in a connect session.',
   example: { body: { code: '123456' }, response: { signed_in: true } },
+})
+
+export const endManageSession = defineEndpoint({
+  ...signedIn,
+  id: 'endManageSession',
+  method: 'DELETE',
+  path: '/connect/v1/me/session',
+  response: z.object({ signed_out: z.literal(true) }),
+  summary: 'Sign out',
+  description: 'Ends the manage session: its secret is refused from the very next request.',
+  example: { response: { signed_out: true } },
 })
 
 export const getMe = defineEndpoint({

@@ -57,6 +57,10 @@ export async function setManageUser(sql: Sql, sessionId: string, owner: Owner): 
   return touched === 1
 }
 
+export async function deleteManageSession(sql: Sql, { sessionId, tenantKey }: ManageSession): Promise<void> {
+  await sql.execute('delete from manage_sessions where id = $1 and tenant_key = $2', [sessionId, tenantKey])
+}
+
 export interface AccessCount {
   userKey: string
   grantId: string

@@ -1,6 +1,7 @@
 /**
  * A user's own page (`{widget_url}/manage`): what is connected, who may read it and who did; revoke, remove, delete. It
- * has its own sign-in and secret, and ends after a quarter of an hour without use or after one hour in total.
+ * has its own sign-in and secret, and ends when the user signs out, after a quarter of an hour without use, or after one
+ * hour in total.
  */
 import { randomUUID } from 'node:crypto'
 import { notFound, Refusal } from '@assay/core'

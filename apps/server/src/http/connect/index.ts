@@ -42,6 +42,10 @@ function registerManage(app: FastifyInstance, deps: ConnectRoutesDeps): void {
     await deps.codeTurns.take(session.tenantId, () => connect.enterManageCode(session, ip, body.code))
     return { signed_in: true as const }
   })
+  serve(app, contract.endManageSession, async ({ session }) => {
+    await connect.endManageSession(session)
+    return { signed_out: true as const }
+  })
   serve(app, contract.getMe, async ({ session }) => toWireMe(await connect.describeMe(session)))
   serve(app, contract.removeMyConnection, async ({ session, params }) => {
     await connect.removeMyConnection(session, params.id)

@@ -396,6 +396,14 @@ describe('the manage page', async () => {
     )
   })
 
+  it('signing out ends this session, and no other one of the same user', async () => {
+    const [here, elsewhere] = [await signIn('leaving@example.com'), await signIn('leaving@example.com')]
+    assert.deepEqual((await here.call('DELETE', '/me/session')).body, { signed_out: true })
+    assert.equal((await here.call('GET', '/me')).status, 401)
+    assert.equal((await here.call('DELETE', '/me/session')).status, 401)
+    assert.equal((await elsewhere.call('GET', '/me')).status, 200)
+  })
+
   it('ends after fifteen minutes without requests, and after an hour in any case', async () => {
     const idle = await signIn('idle@example.com')
     await connect.moveClock(800)
