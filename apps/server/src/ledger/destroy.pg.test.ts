@@ -100,6 +100,30 @@ describe('destroying a connection', () => {
     assert.equal((await db.rows('select from removed_transactions')).length, 1_800)
   })
 
+  it('looks at the rows of one batch, where the statistics know other users only', async (t) => {
+    const { db, ledger, ref, keep } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    const copy = (user: number): Promise<unknown> =>
+      db.execute(
+        `insert into raw_records (user_key, connection_key, pending, occurred_at, fetched_at, stream, partition,
+           source_key, group_key, body)
+         select $1, 1, false, occurred_at, fetched_at, stream, partition, n::text, n::text, body
+         from raw_records, generate_series(1, 16000) as n where source_key = 'L1'`,
+        [user],
+      )
+    await copy(2)
+    await db.execute('analyze raw_records')
+    await copy(1)
+    const looked = await db.transaction(async (tx) => {
+      assert.equal(await ledger.startDestroying(ref, { hiddenSeq: null })(tx), false)
+      const { rows } = await tx.row<{ rows: string }>(
+        "select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'raw_records'",
+      )
+      return Number(rows)
+    })
+    assert.ok(looked < 8_000, `${looked} rows for a batch of 5,000`)
+  })
+
   it('continues to the end of its transactions when nothing else is left', async (t) => {
     const opened = await openLedger(t)
     const { db, ledger, ref, keep, derive } = opened

@@ -8,6 +8,7 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import type { ChangeDeps } from './changes.ts'
 import { deletePositions, deleteRows, deleteTransactions, type Batch, type Gone } from './destroy-store.ts'
 import { holdUser } from './locks-store.ts'
+import { planForAnyUser } from './store.ts'
 import { hasOtherTransferLegs } from './transfers/transfers-store.ts'
 import { dropConnectionTransferLegs } from './transfers/transfers.ts'
 
@@ -53,6 +54,7 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
   ]
   const places = new Map<number, string | undefined>()
   return async (tx) => {
+    await planForAnyUser(tx)
     await holdUser(tx, ref)
     await deletePositions(tx, ref)
     // One more than a batch, so that a history of exactly one batch is known to be gone.

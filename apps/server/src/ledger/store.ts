@@ -21,6 +21,15 @@ export async function ensureStatistics(sql: Sql): Promise<void> {
   if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }
 
+/**
+ * Until the transaction ends, PostgreSQL plans for any user and not for this one. Statistics that do not know a user yet
+ * let it expect a single row, and then it reads all rows of a long history for each batch. Destroying one compared each
+ * of its rows with every row of the batch: three seconds a batch, while the user's other connections waited.
+ */
+export async function planForAnyUser(tx: Sql): Promise<void> {
+  await tx.execute('set local plan_cache_mode = force_generic_plan')
+}
+
 /** How often the transaction of each key was given a new id. Keys whose id never changed are left out. */
 export async function listRevisions(
   sql: Sql,

@@ -20,7 +20,7 @@ import { renderBatch } from './render-batch.ts'
 import { holdConnection, holdUser } from '../locks-store.ts'
 import { draftAndPrice, type PricedBatch, type DraftDeps, type Source } from './draft.ts'
 import * as raw from '../records/raw-store.ts'
-import { ensureStatistics } from '../store.ts'
+import { ensureStatistics, planForAnyUser } from '../store.ts'
 import { writeGroups } from './write.ts'
 
 export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps {
@@ -137,6 +137,7 @@ async function writeBatch(
   batch: PricedBatch,
 ): Promise<void> {
   const { poison } = await deps.db.transaction(async (tx) => {
+    await planForAnyUser(tx)
     // Pages are kept meanwhile. The user's row keeps other derivers away.
     await holdConnection(tx, ref)
     await holdUser(tx, ref)
