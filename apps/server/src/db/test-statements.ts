@@ -52,6 +52,21 @@ export async function countScanned(db: Database, { text, values }: SentStatement
   return scannedBy(plan['QUERY PLAN'][0].Plan)
 }
 
+/**
+ * How many rows of a table have been looked at since it was made, by all connections: with the plans they really had.
+ * Each connection keeps its count until it is told to hand it over.
+ */
+export async function countRead(db: Database, table: string): Promise<number> {
+  const { idle, busy } = db.usage()
+  const handOver = 'select pg_stat_force_next_flush(), pg_sleep(0.05)'
+  await Promise.all(Array.from({ length: idle + busy }, () => db.rows(handOver)))
+  const { rows } = await db.row<{ rows: string }>(
+    'select seq_tup_read + idx_tup_fetch as rows from pg_stat_user_tables where relid = $1::text::regclass',
+    [table],
+  )
+  return Number(rows)
+}
+
 function scannedBy(node: Node): number {
   // Rows that a bitmap index scan finds are counted where the table is read.
   const own =

@@ -95,7 +95,10 @@ function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, part }: Due)
     for (let known = listed; ; known = undefined) {
       const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, part }))
       const keys = page.groups.map(({ key }) => key)
-      const records = await raw.listRaw(deps.db, ref, keys, keys.length > 1 ? batchBytesMax : undefined)
+      const records = await deps.db.transaction(async (tx) => {
+        await planForAnyUser(tx)
+        return raw.listRaw(tx, ref, keys, keys.length > 1 ? batchBytesMax : undefined)
+      })
       if (records === undefined) {
         limit = Math.ceil(Math.min(limit, keys.length) / narrowing)
         continue

@@ -275,15 +275,12 @@ export async function listRaw(
   bytesMax?: number,
 ): Promise<GroupedRecord[] | undefined> {
   const rows = await sql.rows<RawRow & { bytes: string }>(
-    // Each group is looked for by itself, and in the order of its index. PostgreSQL may expect one record of a connection
-    // that has a hundred thousand; it would read all of them for each batch.
     `select * from (
-       select r.*, sum(octet_length(r.body) + ${recordBytes}) over (rows unbounded preceding) as bytes
-       from unnest($3::text[]) as g (key) cross join lateral (
-         select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable from raw_records
-         where user_key = $1::bigint and connection_key = $2::integer
-           and group_key >= g.key and group_key <= g.key and retired_at is null
-         order by group_key offset 0) r) sized
+       select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable,
+         sum(octet_length(body) + ${recordBytes}) over (rows unbounded preceding) as bytes
+       from raw_records
+       where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
+         and retired_at is null) sized
      where $4::bigint is null or bytes - octet_length(body) - ${recordBytes} <= $4::bigint`,
     [...keysOf(ref), [...groups], bytesMax ?? null],
   )
