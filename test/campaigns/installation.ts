@@ -12,6 +12,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { startEmbedded, type Database } from '../../apps/server/src/db/index.ts'
 import { openTestDatabase, silentLog, toDatabaseUrl } from '../postgres.ts'
 import { reservePort } from '../reserve-port.ts'
@@ -28,6 +29,8 @@ export interface Running {
   kill(victim: Victim): Promise<void>
   /** Processes that ended without being killed, with their last output. */
   listDeserters(): string[]
+  /** How often a run of the worker failed for a reason of our own, such as a database that died. */
+  countBreakdowns(): number
   /** How many bytes the API process retains. It collects its garbage first, which takes a moment. */
   readApiMemory(): Promise<number>
   /** Stops in order, so that running work comes to an end. */
@@ -127,11 +130,10 @@ export async function runProcesses({ environment, hook, look, db, killPostgres }
   const ends: (() => unknown)[] = []
   const port = await reservePort({ after: (end) => void ends.push(end as () => unknown) })
   const url = `http://127.0.0.1:${port}`
-  const deserters: string[] = []
+  const heard: Heard = { deserters: [], breakdowns: 0 }
   const starts = {
-    api: () =>
-      startProcess(['serve', '--role', 'api'], { ...environment, ASSAY_PORT: String(port) }, probed, deserters),
-    worker: () => startProcess(['worker'], environment, hook === undefined ? [] : ['--import', hook], deserters),
+    api: () => startProcess(['serve', '--role', 'api'], { ...environment, ASSAY_PORT: String(port) }, probed, heard),
+    worker: () => startProcess(['worker'], environment, hook === undefined ? [] : ['--import', hook], heard),
   }
   const processes = { api: starts.api(), worker: starts.worker() }
 
@@ -152,7 +154,8 @@ export async function runProcesses({ environment, hook, look, db, killPostgres }
     db,
     environment,
     endWorker: () => processes.worker.end('SIGTERM'),
-    listDeserters: () => deserters,
+    listDeserters: () => heard.deserters,
+    countBreakdowns: () => heard.breakdowns,
     readApiMemory: () => readMemory(processes.api),
     async kill(victim) {
       if (victim === 'postgres') return killPostgres()
@@ -176,11 +179,17 @@ interface Process {
   end(signal: NodeJS.Signals): Promise<void>
 }
 
+/** What the processes of one run said and did. */
+interface Heard {
+  deserters: string[]
+  breakdowns: number
+}
+
 function startProcess(
   words: string[],
   environment: Record<string, string>,
   nodeWords: string[],
-  deserters: string[],
+  heard: Heard,
 ): Process {
   const child = spawn(process.execPath, [...nodeWords, program, ...words], {
     env: { PATH: process.env['PATH'], ...environment },
@@ -190,13 +199,17 @@ function startProcess(
   const endWithUs = (): void => void child.kill('SIGKILL')
   process.once('exit', endWithUs)
   let lastWords = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)))
+  for (const input of [child.stdout, child.stderr]) {
+    if (input === null) continue
+    createInterface({ input }).on('line', (line) => {
+      lastWords = `${lastWords}${line}\n`.slice(-2_000)
+      if (line.includes('reading broke down')) heard.breakdowns += 1
+    })
   }
   let expected = false
   const gone = once(child, 'close').then(() => {
     process.removeListener('exit', endWithUs)
-    if (!expected) deserters.push(`${words.join(' ')} ended by itself: ${lastWords}`)
+    if (!expected) heard.deserters.push(`${words.join(' ')} ended by itself: ${lastWords}`)
   })
   return {
     child,

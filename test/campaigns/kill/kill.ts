@@ -284,6 +284,6 @@ async function judge(
   return [
     ...(undisturbed === undefined ? [] : compareEvidence(undisturbed, await gatherEvidence(db, connectionId))),
     ...(await holdAgainstBooks(db, connectionId, books, fromMs)),
-    ...receiver.judge(messages, arrived),
+    ...receiver.judge(messages, arrived, running.countBreakdowns()),
   ]
 }
