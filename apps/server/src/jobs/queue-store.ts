@@ -285,6 +285,44 @@ export async function listSilent(
   return rows.map((row) => row.worker_id)
 }
 
-export async function unlockWorkers(sql: Sql, workerIds: readonly string[]): Promise<void> {
-  await sql.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
+/** A worker that is killed by hand, or by a new version, is no reason to suspect its jobs. */
+const deathsMax = 3
+const asideMaxMinutes = 360
+
+export interface DeadlyJob {
+  key: string
+  deaths: number
+}
+
+/**
+ * Frees the jobs of workers that are dead. A job that was running at more than three deaths within a day probably causes
+ * them: it waits for a minute, then for two, up to six hours, and the rest is done meanwhile. Returns those jobs.
+ */
+export async function freeJobs(tx: Sql, workerIds: readonly string[]): Promise<DeadlyJob[]> {
+  // Another process may be freeing the same workers: each job is counted by the one that holds its row.
+  const counted = await tx.rows<DeadlyJob>(
+    `insert into deadly_jobs as d (job_key, deaths, died_at)
+     select key, 1, clock_timestamp() from (
+       select key from graphile_worker._private_jobs
+       where locked_by = any($1::text[]) and key is not null for update skip locked) held
+     on conflict (job_key) do update set died_at = excluded.died_at,
+       deaths = case when d.died_at > excluded.died_at - interval '1 day' then d.deaths + 1 else 1 end
+     returning job_key as key, deaths`,
+    [workerIds],
+  )
+  await tx.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
+  const deadly = counted.filter(({ deaths }) => deaths > deathsMax)
+  await tx.execute(
+    // Without attempts, because a job that had a few would be brought forward by capRetries.
+    `select graphile_worker.reschedule_jobs(array[j.id], attempts => 0, run_at => greatest(j.run_at, clock_timestamp()
+       + make_interval(mins => least($3::integer, power(2, least(d.deaths - $2::integer - 1, 16))::integer))))
+     from graphile_worker._private_jobs j join deadly_jobs d on d.job_key = j.key
+     where j.key = any($1::text[])`,
+    [deadly.map(({ key }) => key), deathsMax, asideMaxMinutes],
+  )
+  return deadly
+}
+
+export async function forgetDeaths(sql: Sql): Promise<void> {
+  await sql.execute("delete from deadly_jobs where died_at < clock_timestamp() - interval '1 day'", [])
 }

@@ -26,6 +26,7 @@ export function startRounds(
   const sweep = repeat(silentAfterMs / 2, log, async () => {
     await freeSilentWorkers(db, silentAfterMs, [...workerIds], log)
     await store.forgetLongSilent(db)
+    await store.forgetDeaths(db)
     await store.freeOrphanedLanes(db)
     await store.deleteReplaced(db)
     await store.capRetries(db)
@@ -51,9 +52,11 @@ export async function freeSilentWorkers(
 ): Promise<void> {
   const workerIds = await store.listSilent(db, silentAfterMs, { except: ownIds })
   if (workerIds.length === 0) return
-  await store.unlockWorkers(db, workerIds)
+  const deadly = await db.transaction((tx) => store.freeJobs(tx, workerIds))
   await store.forgetWorkers(db, workerIds)
   log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
+  for (const { key, deaths } of deadly)
+    log.error({ key, deaths }, 'put a job aside that was running each time when workers died')
 }
 
 /**

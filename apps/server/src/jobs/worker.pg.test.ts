@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
+import { pino } from 'pino'
 import type { TestAddress } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/until.ts'
-import { freeOrphanedLanes } from './queue-store.ts'
+import { capRetries, freeOrphanedLanes } from './queue-store.ts'
+import { freeSilentWorkers } from './rounds.ts'
 import { openQueue, queueTask } from './test-queue.ts'
 
 /** A worker in its own process, whose only job begins and never ends. */
@@ -102,6 +104,50 @@ describe('a worker that was killed', async () => {
     const hold = async (): Promise<void> => void (ended = true)
     await queue.start({ hold }, { silentAfterMs: 600_000, alone: true })
     await until('the job', () => (ended ? true : undefined))
+  })
+})
+
+describe('a job whose workers die', async () => {
+  const queue = await openQueue()
+  const { db } = queue
+
+  /** All jobs were running when a worker died; a living one frees them and looks after its jobs. */
+  async function die(...keys: string[]): Promise<void> {
+    await db.execute(
+      `update graphile_worker._private_jobs set locked_by = 'dead', locked_at = clock_timestamp() - interval '1 min',
+         attempts = attempts + 1 where key = any($1::text[])`,
+      [keys],
+    )
+    await freeSilentWorkers(db, 1_000, [], pino({ level: 'silent' }))
+    await capRetries(db)
+  }
+  const minutesLeft = async (key: string): Promise<number> => {
+    const { minutes } = await db.row<{ minutes: number }>(
+      `select ceil(extract(epoch from run_at - clock_timestamp()) / 60)::integer as minutes
+       from graphile_worker._private_jobs where key = $1 and locked_at is null`,
+      [key],
+    )
+    return minutes
+  }
+
+  it('waits longer each time from the fourth death on, and the jobs of others do not', async () => {
+    for (const key of ['deadly', 'innocent']) await queueTask(db, { task: 'task', payload: {}, key })
+    for (let death = 1; death <= 3; death += 1) await die('deadly', 'innocent')
+    assert.ok((await minutesLeft('deadly')) <= 0)
+    const waits: number[] = []
+    for (let death = 4; death <= 6; death += 1) {
+      await die('deadly')
+      waits.push(await minutesLeft('deadly'))
+    }
+    assert.deepEqual(waits, [1, 2, 4])
+    assert.ok((await minutesLeft('innocent')) <= 0)
+  })
+
+  it('is not suspected for deaths of another day', async () => {
+    await queueTask(db, { task: 'task', payload: {}, key: 'old' })
+    await db.execute("insert into deadly_jobs values ('old', 30, clock_timestamp() - interval '25 h')")
+    await die('old')
+    assert.ok((await minutesLeft('old')) <= 0)
   })
 })
 

@@ -34,6 +34,14 @@ create table worker_heartbeats (
   beat_at timestamptz not null
 );
 
+-- Jobs that were running when their worker died. Most did not cause it; one that is there each time waits longer and
+-- longer, so that the jobs of others are done in between.
+create table deadly_jobs (
+  job_key text primary key,
+  deaths integer not null,
+  died_at timestamptz not null
+);
+
 -- ------------------------------------------------------------------------------------------------- tenants and clients
 
 create table tenants (
