@@ -18,6 +18,7 @@ import { createSync, type Sync } from '../sync/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/index.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
+import { fetchUntrusted } from './outgoing.ts'
 import { choosePace, everyProvider, type Registry } from './pace.ts'
 import type { Providers } from './providers.ts'
 import { traceFetch, traceMetering } from './trace.ts'
@@ -61,7 +62,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const now = (): number => clock.now()
   const limits = { random: Math.random, scaleWait, egress: config.worker.egress }
   const metering = traceMetering(watchMetering(createMetering({ db, ...limits, log }), metrics), deps.tracer)
-  const outgoing = traceFetch(fetch, deps.tracer)
+  const outgoing = traceFetch(fetchUntrusted, deps.tracer)
   const priceLane = { connector: pace.scaleBudget(coinGeckoBudget), keyLane: '' }
   const priceCost = coinGeckoBudget.budget.balances
   const budget = {
@@ -138,7 +139,7 @@ export function openWebhooks({
   return createWebhooks({
     db,
     keyring,
-    fetch: traceFetch(watchDeliveries(fetch, metrics), tracer),
+    fetch: traceFetch(watchDeliveries(fetchUntrusted, metrics), tracer),
     now: () => clock.now(),
     // A sandbox and its database share one machine, so the machine's clock is the one that was not moved.
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),
