@@ -2,6 +2,7 @@
  * These tests check which fault is reported, which test/security/bad-input.ts cannot tell from the shape of an answer.
  */
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { it } from 'node:test'
 import { sendRaw, startTestServer } from './test-server.ts'
 
@@ -37,6 +38,24 @@ it('HTTP/1.0 with Transfer-Encoding is refused, and what follows on its connecti
   }
   const statuses = lines.map((line) => (JSON.parse(line) as { status?: number }).status)
   assert.ok(!statuses.includes(200), 'not even without an answer')
+})
+
+it('the address of a caller is known after its connection was reset', async (t) => {
+  const [begun, seen] = [Promise.withResolvers<undefined>(), Promise.withResolvers<string>()]
+  const { url } = await startTestServer(t, {
+    registerMore: (_, app) =>
+      app.get('/late', async (request) => {
+        begun.resolve(undefined)
+        await new Promise((resolve) => request.raw.socket.once('close', resolve))
+        seen.resolve(request.ip)
+        return {}
+      }),
+  })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write('GET /late HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await begun.promise
+  socket.resetAndDestroy()
+  assert.equal(await seen.promise, '127.0.0.1')
 })
 
 it('an invalid target, or the name of a property that every object has, is refused without an internal error', async (t) => {

@@ -248,6 +248,10 @@ function createApp(
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, requestTimeoutMs),
   })
+  // Node forgets the address of a connection that was reset, unless it was asked for it before. Callers are counted by it.
+  app.server.on('connection', (socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy()
+  })
   // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // CONNECT asks for a tunnel and never becomes a request either; Node would silently close the connection.
