@@ -257,7 +257,14 @@ describe('attacks on the connect flow', async () => {
       await browser.call('POST', '/session/email', { email: 'a\n{"level":"error"}@example.com' })
       await browser.enter('log@example.com')
       const key = await connect.mintKey('empty')
-      await browser.add(key, { display_label: 'x\u001b[2J\n{"level":"error","message":"forged"}' })
+      const forged = '{"level":"error","message":"forged"}'
+      const { status } = await browser.call('POST', '/session/connections', {
+        provider_id: 'kraken',
+        connection: { type: 'api_key', ...key },
+        display_label: `x\u001b[2J\n${forged}`,
+      })
+      assert.equal(status, 400)
+      await browser.add(key, { display_label: forged })
       const redirect = await browser.finish()
       await browser.redeem(redirect)
       const log = lines.join('')

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { finished } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
@@ -16,6 +17,21 @@ describe('following sessions', () => {
     const follow = () => followSession(streams, { sessionId: 'one', address: '192.0.2.1' }, ended)
     for (let slot = 0; slot < 4; slot += 1) await follow()
     await assert.rejects(follow, isLimited)
+  })
+
+  it('a stream whose page has left gives its slot back at once, and not with the next line', async () => {
+    const streams = openStreams()
+    const follow = () =>
+      followSession(streams, { sessionId: 'one', address: '192.0.2.1' }, async () => ({ step: 'connect' }))
+    const all = await Promise.all([follow(), follow(), follow(), follow()])
+    for (const stream of all) {
+      await once(stream, 'data')
+      stream.destroy()
+    }
+    const beforePing = AbortSignal.timeout(10_000)
+    for (const stream of all) if (!stream.closed) await once(stream, 'close', { signal: beforePing })
+    const again = await follow()
+    again.destroy()
   })
 
   it('one network can follow at most a hundred sessions at once; other networks have their own limit', async () => {

@@ -59,16 +59,37 @@ export async function followSession(
     leave()
     throw new Refusal('rate_limited', `${what} can be followed ${max} times at once.`, { retryAfterSeconds: 1 })
   }
-  const stream = Readable.from(follow(stopping, () => read(sessionId)))
+  const stream = toStream((left) => follow(AbortSignal.any([stopping, left]), () => read(sessionId)))
   stream.once('close', leave)
   return stream
 }
 
-async function* follow(stopping: AbortSignal, read: () => Promise<Followed>): AsyncGenerator<string> {
+/**
+ * `Readable.from` would close when the next line is due, up to a ping later: until then the stream of a page that has
+ * left keeps its slots.
+ */
+function toStream(startLines: (left: AbortSignal) => AsyncGenerator<string>): Readable {
+  const left = new AbortController()
+  const lines = startLines(left.signal)
+  return new Readable({
+    read() {
+      lines.next().then(
+        ({ value, done }) => this.push(done === true ? null : value),
+        (error: unknown) => this.destroy(error instanceof Error ? error : new Error('a session could not be followed')),
+      )
+    },
+    destroy(error, closed) {
+      left.abort()
+      closed(error)
+    },
+  })
+}
+
+async function* follow(ending: AbortSignal, read: () => Promise<Followed>): AsyncGenerator<string> {
   const endsAt = performance.now() + lifeMs
   let last = ''
   let pingAt = performance.now() + pingEveryMs
-  while (!stopping.aborted && performance.now() < endsAt) {
+  while (!ending.aborted && performance.now() < endsAt) {
     const began = performance.now()
     const session = await read().catch(endIfLapsed)
     if (session === undefined) return
@@ -80,7 +101,7 @@ async function* follow(stopping: AbortSignal, read: () => Promise<Followed>): As
     if (session.step === 'ended') return
     const restMs = session.step === 'connect' ? lookEveryMs : lookIdleMs
     const tookMs = performance.now() - began
-    await wait(Math.max(restMs, tookMs * lookShare), undefined, { signal: stopping }).catch(() => undefined)
+    await wait(Math.max(restMs, tookMs * lookShare), undefined, { signal: ending }).catch(() => undefined)
   }
 }
 
