@@ -34,6 +34,7 @@ export async function openEngine(
     db,
     clock,
     keyring,
+    log,
     tenants,
     ...engine,
     addresses,

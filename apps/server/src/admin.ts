@@ -123,7 +123,7 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     migrate: () => prepareDatabase(config, opened, log),
     checkMigrations: () => checkMigrations(db),
     status: () => readStatus(db),
-    examine: () => examine({ db, keyring, now: Date.now }),
+    examine: () => examine({ db, keyring, now: Date.now, signInLimits: config.signInLimits }),
     cluster: {
       plan: () => planDistribution(db, config.database),
       distribute: (plan, onMoved) => distribute(db, plan.tables, onMoved),

@@ -99,7 +99,7 @@ async function startParts(
   const providers = describeProviders(config, sandbox)
   const engine = createEngine({ config, db, clock, keyring, log, providers, metrics, tracer })
   const mail = openMail(config, db)
-  const authorization = createAuthorization({ config, db, clock, keyring, tenants, ...engine, addresses, mail })
+  const authorization = createAuthorization({ config, db, clock, keyring, log, tenants, ...engine, addresses, mail })
 
   const parts = {
     config,

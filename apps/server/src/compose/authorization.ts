@@ -6,6 +6,7 @@ import { isLoopback, type Config } from '../config/config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
+import { createWindow } from '../limits/index.ts'
 import {
   createSandboxMailbox,
   createSmtpMailer,
@@ -40,13 +41,23 @@ function openSmtp({ smtpUrl, from }: NonNullable<Config['mail']>): Mailer {
   return createSmtpMailer({ url: smtpUrl, from, requireTls: !isLoopback(new URL(smtpUrl).hostname) })
 }
 
-interface AuthorizationDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
+interface AuthorizationDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring' | 'log'> {
   config: Pick<Config, 'signInLimits'>
   tenants: Tenants
   connections: Connections
   webhooks: Webhooks
   addresses: Addresses
   mail: Mail
+}
+
+/** An attack refuses many codes in a second, so a process writes one line an hour for each tenant. */
+function createTenantLimitWarning({ clock, log }: Pick<AuthorizationDeps, 'clock' | 'log'>) {
+  const warned = createWindow({ windowMs: 3_600_000, keysMax: 1_000, now: () => clock.now() })
+  return (tenantId: string): void => {
+    if (warned.add(tenantId).count > 1) return
+    const fix = 'run assay doctor; if these are real users, raise ASSAY_LIMIT_SIGN_IN_CODES_TENANT'
+    log.warn({ tenantId, fix }, 'refused a sign-in code because of the limit of the tenant')
+  }
 }
 
 /** The authorization server, and the connect flow that leads to its codes. */
@@ -86,6 +97,7 @@ export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; co
     widgetUrl: addresses.widgetUrl,
     emailSignIn: mail.mailer !== undefined,
     signInLimits: config.signInLimits,
+    onTenantLimit: createTenantLimitWarning(deps),
     now: () => clock.now(),
     randomBytes,
   })

@@ -284,7 +284,8 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_CODES_TENANT: setting({
-    description: 'Sign-in codes of one tenant.',
+    description:
+      'Sign-in codes of one tenant. Each network gets its first three codes of an hour out of all of them, and further ones out of half of them. Addresses that signed in from the network within 30 days are not counted.',
     unit: 'codes an hour',
     default: '1000',
     sandboxDefault: '1000000',

@@ -30,7 +30,7 @@ import type { ConnectSession } from './store.ts'
 export { createAccessLog } from './manage/access-log.ts'
 export { checkProviderCodes } from './sign-in/provider-sign-in.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
-export { resendAfterSeconds } from './sign-in/sign-in.ts'
+export { listTenantsNearLimit, resendAfterSeconds } from './sign-in/sign-in.ts'
 export type { ConnectSession } from './store.ts'
 export type { MyPage } from './manage/manage.ts'
 export type { ConnectProgress } from './progress-store.ts'
@@ -63,6 +63,7 @@ export interface ConnectDeps extends provider.ProviderSignInDeps {
   /** Whether codes can be mailed. */
   emailSignIn: boolean
   signInLimits: SignInLimits
+  onTenantLimit: SignInDeps['onTenantLimit']
   now: () => number
   randomBytes: (size: number) => Buffer
 }

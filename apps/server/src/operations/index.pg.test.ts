@@ -1,13 +1,16 @@
 /** `assay status` and `assay doctor`, over a real database. */
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import { parseConfig } from '../config/config.ts'
+import { requestSignInCode } from '../connect/sign-in/sign-in.ts'
 import type { Database } from '../db/index.ts'
 import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
-import { testKeyring } from '../test-keys.ts'
+import { testKeyring, testKeyTexts } from '../test-keys.ts'
 import { createTenants } from '../tenants/index.ts'
-import { examine, examineNative, examineProxies, examineSettings, readStatus } from './index.ts'
+import { examine, examineNative, examineProxies, examineSettings, readStatus, type Finding } from './index.ts'
 
 interface GivenConnection {
   providerId: string
@@ -37,6 +40,7 @@ async function insertConnections(db: Database, rows: readonly GivenConnection[])
 }
 
 const keyring = testKeyring('main')
+const signInLimits = { ...parseConfig(testKeyTexts('main')).signInLimits, codesPerTenant: 4 }
 
 it('status counts connections by provider, state and cause, and says how far behind they are', async (t) => {
   const { db, connection } = await testDatabase(t)
@@ -108,7 +112,7 @@ it('the doctor names mistakes in the settings and a program that npm left out', 
 
 it('the doctor reports only the missing worker of an otherwise healthy installation', async (t) => {
   const { db } = await testDatabase(t)
-  const findings = await examine({ db, keyring, now: Date.now })
+  const findings = await examine({ db, keyring, now: Date.now, signInLimits })
   assert.deepEqual(
     findings.filter(({ well }) => !well).map(({ check }) => check),
     ['workers'],
@@ -120,7 +124,7 @@ it('the doctor names credentials that do not open, a wrong clock, and an unreach
   // This header names a key outside the ring; the rest does not matter.
   const header = Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')
   await insertConnections(db, [{ providerId: 'kraken', status: 'active', sealed: `${header}.a.b.c.d` }])
-  const ill = (await examine({ db, keyring, now: () => Date.now() - 60_000 })).filter(({ well }) => !well)
+  const ill = (await examine({ db, keyring, now: () => Date.now() - 60_000, signInLimits })).filter(({ well }) => !well)
   assert.deepEqual(
     ill.map(({ check }) => check),
     ['clock', 'sealed credentials', 'workers'],
@@ -129,7 +133,7 @@ it('the doctor names credentials that do not open, a wrong clock, and an unreach
 
   const away = openTestDatabase({ ...connection, host: '/nowhere' })
   t.after(() => away.close())
-  const [finding] = await examine({ db: away, keyring, now: Date.now })
+  const [finding] = await examine({ db: away, keyring, now: Date.now, signInLimits })
   assert.deepEqual([finding?.check, finding?.well], ['PostgreSQL', false])
 })
 
@@ -154,7 +158,7 @@ it('the doctor also opens the secrets of webhooks and the codes of sign-ins, and
     )
   await insertCode('on its way', '10 minutes')
   await insertCode('lapsed', '-1 second')
-  const findings = await examine({ db, keyring, now: Date.now })
+  const findings = await examine({ db, keyring, now: Date.now, signInLimits })
   const [secrets, codes] = ['webhook secrets', 'sign-ins at providers'].map((name) =>
     findings.find(({ check }) => check === name),
   )
@@ -163,10 +167,32 @@ it('the doctor also opens the secrets of webhooks and the codes of sign-ins, and
   assert.deepEqual([codes?.well, codes?.found], [false, '0 of 1 codes open (1 by "older")'])
 })
 
+it('the doctor warns of a tenant that came near its limit of sign-in codes', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  await installQueue(connection, createLog({ level: 'silent' }))
+  const tenants = createTenants({ db })
+  const { tenantId } = await tenants.ensureSandboxTenant()
+  const look = async (): Promise<Finding | undefined> => {
+    const findings = await examine({ db, keyring, now: Date.now, signInLimits })
+    return findings.find(({ check }) => check === 'sign-in codes')
+  }
+  const deps = { db, signInKeys: keyring.derive('sign_in'), randomBytes, signInLimits, onTenantLimit: () => undefined }
+  const ask = async (origin: string): Promise<void> => {
+    const asker = { sessionId: randomUUID(), tenantId, clientId: 'cli_demo', purpose: 'connect' } as const
+    await requestSignInCode(deps, asker, origin, `${randomUUID()}@example.com`)
+  }
+  await ask('192.0.2.1')
+  assert.deepEqual([(await look())?.well, (await look())?.warns], [true, undefined])
+  await ask('198.51.100.1')
+  const finding = await look()
+  assert.deepEqual([finding?.well, finding?.warns], [true, true])
+  assert.match(finding?.found ?? '', new RegExp(`^2 in an hour for ${tenantId}, of 4;`))
+})
+
 it('a clock that is two seconds off is a warning, one that is ten seconds off is a failure', async (t) => {
   const { db } = await testDatabase(t)
   const look = async (now: () => number): Promise<unknown[]> => {
-    const findings = await examine({ db, keyring, now })
+    const findings = await examine({ db, keyring, now, signInLimits })
     const clock = findings.find(({ check }) => check === 'clock')
     return [clock?.well, clock?.warns]
   }
@@ -182,7 +208,7 @@ it('a slow database is not mistaken for a wrong clock', async (t) => {
   // The query is sent at PostgreSQL's time, or a minute before it, and its answer arrives a minute later.
   for (const leftMs of [Date.now(), Date.now() - 60_000]) {
     const looks = [leftMs, leftMs + 60_000]
-    const findings = await examine({ db, keyring, now: () => looks.shift() ?? leftMs + 60_000 })
+    const findings = await examine({ db, keyring, now: () => looks.shift() ?? leftMs + 60_000, signInLimits })
     const clock = findings.find(({ check }) => check === 'clock')
     assert.deepEqual([clock?.well, clock?.warns], [true, undefined], clock?.found)
   }

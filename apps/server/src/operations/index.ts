@@ -1,5 +1,5 @@
 /** For operators: the state of the service (`status`), and whether this installation is sound (`doctor`). */
-import { checkProviderCodes } from '../connect/index.ts'
+import { checkProviderCodes, listTenantsNearLimit } from '../connect/index.ts'
 import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
 import { checkMigrations, isDatabaseAway, type Database, type HostState } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
@@ -49,13 +49,16 @@ export interface DoctorDeps {
   keyring: Keyring
   /** The machine's clock. */
   now(): number
+  /** Codes are counted by the hour. */
+  signInLimits: { codesPerTenant: number }
 }
 
 const oldestServer = 150_000
 const skewWarnsMs = 2_000
 const skewMaxMs = 10_000
 
-export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding[]> {
+export async function examine(deps: DoctorDeps): Promise<Finding[]> {
+  const { db, keyring, now } = deps
   const findings: Finding[] = []
   try {
     const beforeMs = now()
@@ -72,6 +75,7 @@ export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding
     findings.push(...(await examineSeals(db, keyring)))
     findings.push(await examineWorkers(db))
     findings.push(await examineClients(db))
+    findings.push(await examineSignInCodes(deps))
   } catch (error) {
     if (!isDatabaseAway(error)) throw error
     const fix = 'check DATABASE_URL, or that the data directory is not in use by another machine'
@@ -282,6 +286,19 @@ async function examineClients(db: Database): Promise<Finding> {
   const fix =
     'if the application sends S256 challenges and verifiers, as the SDK does: assay client update <client_id> --strict'
   return { check: 'clients', well: true, warns: true, found: named, fix }
+}
+
+/** A tenant whose users were refused codes: because of many users, or of strangers who ask for codes. */
+async function examineSignInCodes({ db, keyring, signInLimits }: DoctorDeps): Promise<Finding> {
+  const check = 'sign-in codes'
+  const tenantIds = await store.listTenantIds(db)
+  const near = await listTenantsNearLimit({ db, signInKeys: keyring.derive('sign_in'), signInLimits }, tenantIds)
+  if (near.length === 0) return { check, well: true, found: 'no tenant came near its limit in the last day' }
+  const named = near.map(({ tenantId, codesInAnHour }) => `${codesInAnHour} in an hour for ${tenantId}`).join(', ')
+  const found = `${named}, of ${signInLimits.codesPerTenant}; some may have been refused`
+  const fix =
+    'if these are real users, raise ASSAY_LIMIT_SIGN_IN_CODES_TENANT; if not, block the networks that ask, at the proxy'
+  return { check, well: true, warns: true, found, fix }
 }
 
 async function examineWorkers(db: Database): Promise<Finding> {

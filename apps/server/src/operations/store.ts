@@ -89,6 +89,11 @@ export async function listLaxClients(sql: Sql): Promise<{ clientId: string; lack
   )
 }
 
+export async function listTenantIds(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>('select id from tenants order by id')
+  return rows.map(({ id }) => id)
+}
+
 export interface CircuitRow {
   provider_id: string
   /** True while the provider is not called; false while it only fails. */

@@ -104,6 +104,30 @@ export async function findWaitSeconds(
   return row === undefined ? undefined : Math.max(row.seconds, 1)
 }
 
+/**
+ * Subjects, as hexadecimal text, that got `min` codes or more within one window of the last day, each with the most that
+ * it got.
+ */
+export async function listCodePeaks(
+  sql: Sql,
+  subjects: readonly string[],
+  { min, windowSeconds }: { min: number; windowSeconds: number },
+): Promise<{ subject: string; codes: number }[]> {
+  return sql.rows<{ subject: string; codes: number }>(
+    `select encode(subject_hash, 'hex') as subject, max(codes)::int as codes
+     from (
+       select subject_hash, count(*) over (
+         partition by subject_hash order by at range between make_interval(secs => $3) preceding and current row
+       ) as codes
+       from sign_in_events
+       where subject_hash in (select decode(hex, 'hex') from unnest($1::text[]) hex)
+         and kind = 'code' and at > $4::timestamptz - make_interval(days => ${keptDays.code})
+     ) counted
+     group by 1 having max(codes) >= $2`,
+    [subjects, min, windowSeconds, sql.now()],
+  )
+}
+
 /** Whether the address was proved from this network within the last weeks. */
 export async function hasSignedIn(sql: Sql, subjectHash: Buffer): Promise<boolean> {
   const row = await sql.maybeRow(

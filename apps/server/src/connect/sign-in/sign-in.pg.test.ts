@@ -11,6 +11,7 @@ import { openOauth } from '../../oauth/test-oauth.ts'
 import {
   enterSignInCode,
   findSignInCodeToMail,
+  listTenantsNearLimit,
   networkOf,
   requestSignInCode,
   type SignInCodeRequester,
@@ -23,7 +24,7 @@ const newKey = new Uint8Array(32).fill(4)
 describe('limits of signing in by email', async () => {
   const { db, tenant, moveClock } = await openOauth()
   const { signInLimits } = parseConfig(testKeyTexts('test'))
-  const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
+  const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits, onTenantLimit: () => undefined }
   const newAsker = (): SignInCodeRequester => ({
     sessionId: randomUUID(),
     tenantId: tenant.tenantId,
@@ -134,6 +135,93 @@ describe('limits of signing in by email', async () => {
     assert.equal(await ask(newNetwork(), 'person@example.com'), 'rate_limited')
     await moveClock(3_601)
     assert.equal(await ask(newNetwork(), 'person@example.com'), 'ok')
+  })
+
+  describe('closing a tenant to its users from many networks', () => {
+    /** A tenant of its own, with few codes: ten for a network and forty for all. */
+    const newTenant = (refused: string[] = []) => {
+      const few: SignInDeps = {
+        ...deps,
+        signInLimits: { ...signInLimits, codesPerNetwork: 10, codesPerTenant: 40 },
+        onTenantLimit: (tenantId) => refused.push(tenantId),
+      }
+      const tenantId = randomUUID()
+      const askFor = (origin: string, email: string, asker = newAsker()): Promise<string> =>
+        statusOf(requestSignInCode(few, { ...asker, tenantId }, origin, email))
+      const signIn = async (origin: string, email: string): Promise<string> => {
+        const asker = newAsker()
+        if ((await askFor(origin, email, asker)) !== 'ok') return 'no code'
+        const mail = await findSignInCodeToMail(few, asker.sessionId)
+        return enterSignInCode(few, asker, origin, mail?.code ?? '')
+      }
+      /** Asks for codes from one network until one is refused; returns how many were sent. */
+      const exhaust = async (origin: string): Promise<number> => {
+        let sent = 0
+        while ((await askFor(origin, `${randomUUID()}@attacker.example`)) === 'ok') sent += 1
+        return sent
+      }
+      return { few, tenantId, askFor, signIn, exhaust }
+    }
+
+    it('a few networks get half of the codes, and every other network still gets its first three', async () => {
+      const { askFor, exhaust } = newTenant()
+      const sent = [await exhaust(newNetwork()), await exhaust(newNetwork()), await exhaust(newNetwork())]
+      assert.deepEqual(sent, [10, 10, 3])
+      const home = newNetwork()
+      for (const email of ['ann@example.com', 'ben@example.com', 'cal@example.com']) {
+        assert.equal(await askFor(home, email), 'ok')
+      }
+      assert.equal(await askFor(home, 'dot@example.com'), 'rate_limited')
+      assert.equal(await askFor(newNetwork(), 'dot@example.com'), 'ok')
+    })
+
+    it('all networks together get no more than the codes of the tenant', async () => {
+      const { exhaust } = newTenant()
+      let sent = 0
+      for (let network = 0; network < 20; network += 1) sent += await exhaust(newNetwork())
+      assert.equal(sent, 40)
+    })
+
+    it('a person gets a code where they signed in within a month, and uses up none of the codes of others', async () => {
+      const { askFor, signIn, exhaust } = newTenant()
+      const home = newNetwork()
+      assert.equal(await signIn(home, 'known@example.com'), 'known@example.com')
+      for (let network = 0; network < 20; network += 1) await exhaust(newNetwork())
+      for (let time = 0; time < 4; time += 1) {
+        assert.equal(await signIn(home, 'known@example.com'), 'known@example.com')
+      }
+      assert.equal(await askFor(home, 'known@example.com'), 'rate_limited', 'the address has its own limit there')
+      assert.equal(await askFor(home, 'neighbour@example.com'), 'rate_limited')
+      assert.equal(await askFor(newNetwork(), 'known@example.com'), 'rate_limited')
+
+      await moveClock(3_601)
+      let sent = 0
+      for (let time = 0; time < 3; time += 1) await signIn(home, 'known@example.com')
+      for (let network = 0; network < 20; network += 1) sent += await exhaust(newNetwork())
+      assert.equal(sent, 40)
+      await moveClock(31 * 86_400)
+      for (let network = 0; network < 20; network += 1) await exhaust(newNetwork())
+      assert.equal(await askFor(home, 'known@example.com'), 'rate_limited', 'it was too long ago')
+    })
+
+    it('the operator learns which tenant it is, and hears nothing of the limits of a network', async () => {
+      const refused: string[] = []
+      const { few, tenantId, exhaust } = newTenant(refused)
+      const look = async () =>
+        listTenantsNearLimit(few, [tenant.tenantId, tenantId]).then((found) =>
+          found.filter((one) => one.tenantId === tenantId),
+        )
+      await exhaust(newNetwork())
+      assert.deepEqual([refused, await look()], [[], []])
+      await exhaust(newNetwork())
+      await exhaust(newNetwork())
+      assert.deepEqual([...new Set(refused)], [tenantId])
+      assert.deepEqual(await look(), [{ tenantId, codesInAnHour: 23 }])
+      const rotated: SignInDeps = { ...few, signInKeys: [newKey, oldKey] }
+      assert.deepEqual(await listTenantsNearLimit(rotated, [tenantId]), [{ tenantId, codesInAnHour: 23 }])
+      await moveClock(86_401)
+      assert.deepEqual(await look(), [])
+    })
   })
 
   it('asking and guessing at once: the requests of one session wait for each other and never deadlock', async () => {

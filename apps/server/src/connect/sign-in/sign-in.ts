@@ -5,8 +5,9 @@
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the
  * network that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one
  * network, one tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
- * addresses or many networks. Only the tries of an address in all networks could keep its owner out, so they do not
- * concern a network from which the owner signed in lately.
+ * addresses or many networks. Two of these counters could keep people out: the tries of an address in all networks, and
+ * the codes of a tenant. Neither concerns an address in a network where it signed in lately, and a few networks cannot
+ * use up the codes of a tenant.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; without the key a dump reveals nothing, whereas a hash of six digits would.
@@ -26,6 +27,15 @@ const signInCodeSeconds = 600
 const triesMax = 5
 /** A session could otherwise write to one address after the other. */
 const codesPerSession = 10
+const codeWindowSeconds = 3_600
+
+/**
+ * A network's first codes of an hour may be any of the tenant's codes; its further ones come out of this share alone.
+ * With the default limits, 17 networks can use up the share. Then each network still gets its first codes, and it takes
+ * another 167 networks to use up those.
+ */
+const firstCodes = 3
+const furtherCodesShare = 0.5
 
 /** Limits for an email address, a network and a tenant. Codes are counted by the hour, wrong tries by the day. */
 export interface SignInLimits {
@@ -49,6 +59,8 @@ export interface SignInCodeDeps {
 export interface SignInDeps extends SignInCodeDeps {
   randomBytes: (size: number) => Buffer
   signInLimits: SignInLimits
+  /** Called for each code that is refused because of the tenant's limit. */
+  onTenantLimit: (tenantId: string) => void
 }
 
 /** Where a request comes from: the client's IP address. */
@@ -66,8 +78,10 @@ export async function requestSignInCode(
   const subjects = subjectsOf(deps, { ...asker, email }, origin)
   await deps.db.transaction(async (tx) => {
     await lockAll(tx, subjects)
-    const codes = codeCounters(deps, subjects)
-    await refuseAbove(tx, 'code', codes)
+    const codes = await findCodeLimits(deps, tx, subjects)
+    await refuseAbove(tx, 'code', codes, ({ subject }) => {
+      if (subject === subjects.tenant) deps.onTenantLimit(tenantId)
+    })
     await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
     await count(tx, 'code', codes)
     const nonce = deps.randomBytes(nonceBytes)
@@ -140,6 +154,36 @@ export async function findSignInCodeToMail(
   return { email, clientId, purpose, code: deriveSignInCode(key, row) }
 }
 
+/** A tenant that used up the share for further codes, so that some codes may have been refused. */
+interface TenantNearLimit {
+  tenantId: string
+  /** The most within an hour of the last day. */
+  codesInAnHour: number
+}
+
+/** For operators: which of these tenants came near their limit of codes within the last day. */
+export async function listTenantsNearLimit(
+  { db, signInKeys, signInLimits }: SignInCodeDeps & { signInLimits: Pick<SignInLimits, 'codesPerTenant'> },
+  tenantIds: readonly string[],
+): Promise<TenantNearLimit[]> {
+  const near = new Map<string, number>()
+  // After a rotation, the counters of the last day are under the older keys.
+  for (const key of signInKeys) {
+    const hashes = new Map(
+      tenantIds.map((tenantId) => [hashSubject(key, 'tenant', tenantId).toString('hex'), tenantId]),
+    )
+    const peaks = await store.listCodePeaks(db, [...hashes.keys()], {
+      min: furtherCodesMax(signInLimits),
+      windowSeconds: codeWindowSeconds,
+    })
+    for (const { subject, codes } of peaks) {
+      const tenantId = hashes.get(subject)
+      if (tenantId !== undefined) near.set(tenantId, Math.max(codes, near.get(tenantId) ?? 0))
+    }
+  }
+  return [...near].map(([tenantId, codesInAnHour]) => ({ tenantId, codesInAnHour }))
+}
+
 /** 64 bits modulo a million: the bias is one part in 10^13. */
 function deriveSignInCode(
   key: Uint8Array,
@@ -183,10 +227,7 @@ interface Counted {
 
 function subjectsOf(deps: SignInDeps, { sessionId, tenantId, email }: Counted, origin: Origin): Subjects {
   const key = currentKey(deps)
-  const hash = (kind: keyof Subjects, ...words: string[]): Buffer =>
-    createHmac('sha256', key)
-      .update([kind, ...words].join('\n'))
-      .digest()
+  const hash = (kind: keyof Subjects, ...words: string[]): Buffer => hashSubject(key, kind, ...words)
   const address = toMailbox(email)
   const network = networkOf(origin)
   return {
@@ -196,6 +237,12 @@ function subjectsOf(deps: SignInDeps, { sessionId, tenantId, email }: Counted, o
     tenant: hash('tenant', tenantId),
     address: hash('address', tenantId, address),
   }
+}
+
+function hashSubject(key: Uint8Array, kind: keyof Subjects, ...words: string[]): Buffer {
+  return createHmac('sha256', key)
+    .update([kind, ...words].join('\n'))
+    .digest()
 }
 
 /** Removes the part after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
@@ -225,14 +272,27 @@ interface Counter {
   windowSeconds: number
 }
 
-function codeCounters({ signInLimits }: SignInDeps, subjects: Subjects): Counter[] {
-  const windowSeconds = 3_600
-  return [
+/**
+ * A person who signed in from this network lately is neither refused by the tenant's limit nor counted against it.
+ * Otherwise strangers could keep a tenant's users out, or use up the codes of others with addresses of their own.
+ */
+async function findCodeLimits({ signInLimits }: SignInDeps, tx: Sql, subjects: Subjects): Promise<Counter[]> {
+  const windowSeconds = codeWindowSeconds
+  const limits = [
     { subject: subjects.session, max: codesPerSession, windowSeconds },
     { subject: subjects.addressInNetwork, max: signInLimits.codesPerAddressInNetwork, windowSeconds },
     { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
-    { subject: subjects.tenant, max: signInLimits.codesPerTenant, windowSeconds },
   ]
+  if (await store.hasSignedIn(tx, subjects.addressInNetwork)) return limits
+  const first = { kind: 'code', max: firstCodes, windowSeconds } as const
+  const hadFirst = (await store.findWaitSeconds(tx, subjects.network, first)) !== undefined
+  const max = hadFirst ? furtherCodesMax(signInLimits) : signInLimits.codesPerTenant
+  return [...limits, { subject: subjects.tenant, max, windowSeconds }]
+}
+
+/** At least one, however small the tenant's limit is. */
+function furtherCodesMax({ codesPerTenant }: Pick<SignInLimits, 'codesPerTenant'>): number {
+  return Math.ceil(codesPerTenant * furtherCodesShare)
 }
 
 function tryCounters({ signInLimits }: SignInDeps, subjects: Subjects): Counter[] {
@@ -253,10 +313,17 @@ async function findTryLimits(deps: SignInDeps, tx: Sql, subjects: Subjects): Pro
   return counters.filter(({ subject }) => subject !== subjects.address)
 }
 
-async function refuseAbove(tx: Sql, kind: store.EventKind, counters: readonly Counter[]): Promise<void> {
-  for (const { subject, max, windowSeconds } of counters) {
-    const waitSeconds = await store.findWaitSeconds(tx, subject, { kind, max, windowSeconds })
-    if (waitSeconds !== undefined) throw refuseFor(waitSeconds, kind)
+async function refuseAbove(
+  tx: Sql,
+  kind: store.EventKind,
+  counters: readonly Counter[],
+  onRefused?: (counter: Counter) => void,
+): Promise<void> {
+  for (const counter of counters) {
+    const waitSeconds = await store.findWaitSeconds(tx, counter.subject, { kind, ...counter })
+    if (waitSeconds === undefined) continue
+    onRefused?.(counter)
+    throw refuseFor(waitSeconds, kind)
   }
 }
 

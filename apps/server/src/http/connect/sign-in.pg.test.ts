@@ -179,3 +179,28 @@ describe('signing in by email', async () => {
     }
   })
 })
+
+describe('a tenant whose sign-in codes are used up', async () => {
+  const lines: string[] = []
+  const connect = await startConnect({
+    settings: { ASSAY_LIMIT_SIGN_IN_CODES_TENANT: '1', ASSAY_LOG_LEVEL: 'warn' },
+    logTo: (line) => void lines.push(line),
+  })
+  const ask = async (email: string): Promise<number> => {
+    const browser = await connect.beginConnectSession()
+    return (await browser.call('POST', '/session/email', { email })).status
+  }
+  const warnings = (): string[] => lines.filter((line) => line.includes('because of the limit of the tenant'))
+
+  it('is named in the log once an hour, and no address is', async () => {
+    assert.deepEqual([await ask('first@example.com'), warnings().length], [200, 0])
+    assert.deepEqual([await ask('second@example.com'), await ask('third@example.com')], [429, 429])
+    const tenant = await connect.db.row<{ id: string }>(`select tenant_id as id from clients where id = 'cli_demo'`)
+    assert.equal(warnings().length, 1)
+    assert.ok(warnings()[0]?.includes(tenant.id))
+    assert.ok(!lines.join('').includes('@example.com'))
+    await connect.moveClock(3_601)
+    assert.deepEqual([await ask('first@example.com'), await ask('second@example.com')], [200, 429])
+    assert.equal(warnings().length, 2)
+  })
+})
