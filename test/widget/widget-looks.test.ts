@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { until } from '../until.ts'
 import {
   button,
   chooseKraken,
@@ -200,9 +201,21 @@ describe('the widget under other conditions', () => {
       await seeQuestion(page)
       await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
       await page.getByText('No account is connected.').waitFor()
+      // Reads are recorded some seconds late.
+      const reads = `select from grant_accesses join users using (user_key) where email = $1 and endpoint = 'listAssets'`
+      await until('the demo’s reads are recorded', () => service.db.maybeRow(reads, [email]))
       await button(page, 'Revoke Northwind').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
       await page.getByText('No application may read your accounts.').waitFor()
+      const ended = page.locator('section').filter({ hasText: 'Access that has ended' })
+      await ended.getByText(/^from .* until /).waitFor()
+      await ended.getByText('Ended by you').waitFor()
+      await ended.getByText('What was read, and when').click()
+      await ended
+        .getByText(/^balances · \d+ times?$/)
+        .first()
+        .waitFor()
+      await seeAccessible(page, 'manage, ended')
       await button(page, 'Delete everything').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete everything', exact: true }).click()
       await seeHeading(page, 'Everything was deleted')

@@ -138,19 +138,29 @@ const ManagedClaim = z
   })
   .meta({ id: 'ManagedClaim' })
 
+const grantMembers = {
+  grant_id: z.string(),
+  client: namedClient,
+  scopes: z.array(z.string()),
+  granted_at: time,
+  expires_at: time,
+  accesses,
+  claims: z
+    .array(ManagedClaim)
+    .meta({ description: 'What the application learned without seeing rows, newest first.' }),
+}
+
 export const ManagedGrant = z
-  .object({
-    grant_id: z.string(),
-    client: namedClient,
-    scopes: z.array(z.string()),
-    granted_at: time,
-    expires_at: time,
-    accesses,
-    claims: z
-      .array(ManagedClaim)
-      .meta({ description: 'What the application learned without seeing rows, newest first.' }),
-  })
+  .object(grantMembers)
   .meta({ id: 'ManagedGrant', description: 'What the user allows one application to do.' })
+
+export const EndedGrant = z
+  .object({
+    ...grantMembers,
+    ended_at: time,
+    ended_by: z.enum(['user', 'tenant']).nullable().meta({ description: 'Null when it expired.' }),
+  })
+  .meta({ id: 'EndedGrant', description: 'What the user allowed one application to do, until it ended.' })
 
 export type ConnectSession = z.output<typeof ConnectSession>
 

@@ -14,15 +14,36 @@ export interface Grant {
   expiresAt: string
 }
 
-/** At most one for each client of the tenant. */
+export interface EndedGrant extends Grant {
+  endedAt: string
+  /** It was ended before it expired. */
+  wasRevoked: boolean
+}
+
+const grantColumns = `grants.id as "grantId", grants.client_id as "clientId", clients.name as "clientName", grants.scopes,
+  grants.granted_at as "grantedAt", grants.expires_at as "expiresAt"`
+
+/** Those in force, at most one for each client of the tenant. */
 export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
   return sql.rows<Grant>(
-    `select grants.id as "grantId", grants.client_id as "clientId", clients.name as "clientName", grants.scopes,
-            grants.granted_at as "grantedAt", grants.expires_at as "expiresAt"
+    `select ${grantColumns}
      from grants
      join clients on clients.id = grants.client_id
      where grants.user_key = $1 and grants.revoked_at is null and grants.expires_at > $2::timestamptz
      order by grants.granted_at desc, grants.id`,
+    [userKey, sql.now()],
+  )
+}
+
+/** The one that ended last first, at most one for each client of the tenant. */
+export async function listEndedGrants(sql: Sql, userKey: string): Promise<EndedGrant[]> {
+  return sql.rows<EndedGrant>(
+    `select ${grantColumns}, least(grants.revoked_at, grants.expires_at) as "endedAt",
+            grants.revoked_at is not null as "wasRevoked"
+     from grants
+     join clients on clients.id = grants.client_id
+     where grants.user_key = $1 and (grants.revoked_at is not null or grants.expires_at <= $2::timestamptz)
+     order by least(grants.revoked_at, grants.expires_at) desc, grants.id`,
     [userKey, sql.now()],
   )
 }

@@ -45,7 +45,7 @@ export { findBearer, readBearer, refuseAccessToken, type AccessToken } from './t
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
 export type { Consent } from './code-store.ts'
-export type { Grant } from './grant-store.ts'
+export type { EndedGrant, Grant } from './grant-store.ts'
 export type { CodeRedeemed, TokenResponse } from './protocol.ts'
 
 export interface OauthDeps {
@@ -156,6 +156,7 @@ export function createOauth(deps: OauthDeps) {
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
     listGrants: (user: Pick<Owner, 'userKey'>) => grants.listGrants(db, user.userKey),
+    listEndedGrants: (user: Owner) => grants.listEndedGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
     revokeGrant: (user: Owner, grantId: string): Promise<boolean> => revokeGrant(deps, user, grantId),
     /** Ends every grant of the user; how many there were. */

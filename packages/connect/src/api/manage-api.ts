@@ -6,6 +6,7 @@ export type ManageSession = ResponseOf<typeof createManageSession>
 export type Me = ResponseOf<typeof getMe>
 export type OwnConnection = Me['connections'][number]
 export type Grant = Me['grants'][number]
+export type EndedGrant = Me['ended_grants'][number]
 /** What an application learned without seeing rows. */
 export type Claim = Grant['claims'][number]
 export type Access = Grant['accesses'][number]

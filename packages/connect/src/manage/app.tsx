@@ -10,7 +10,7 @@ import { Confirm, type Question } from '../parts/confirm.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
 import { useSpeech, type TextKey } from '../texts/index.ts'
 import { Accounts } from './accounts.tsx'
-import { Grants, TenantReads } from './grants.tsx'
+import { Readers } from './readers.tsx'
 import { forgetManage, type OpenedManage } from './start.ts'
 
 type End = 'deleted' | 'expired'
@@ -61,8 +61,7 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
         lead={me.user.email === null ? session.tenant.name : t('manage.signed_in', { email: me.user.email })}
       >
         <Accounts me={me} api={api} ask={setQuestion} />
-        <Grants me={me} api={api} ask={setQuestion} />
-        <TenantReads me={me} tenant={session.tenant.name} />
+        <Readers me={me} tenant={session.tenant.name} api={api} ask={setQuestion} />
         <Events me={me} />
         <div class="actions">
           <button type="button" class="button button-quiet" onClick={() => signOut(api, onError)}>

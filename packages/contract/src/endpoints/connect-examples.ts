@@ -106,3 +106,11 @@ export const grant = {
     },
   ],
 }
+
+export const endedGrant = {
+  ...grant,
+  grant_id: 'grt_01jq8n7x2zf4tb9v6h3m5kcdwf',
+  client: { client_id: 'cli_tax', name: 'Tax report' },
+  ended_at: '2026-04-01T08:00:00.000Z',
+  ended_by: 'user',
+}

@@ -5,6 +5,7 @@ import {
   AuditEvent,
   signInCodeBody,
   emailBody,
+  EndedGrant,
   ManagedConnection,
   ManagedGrant,
   sentAnswer,
@@ -78,18 +79,23 @@ export const getMe = defineEndpoint({
     user: z.object({ email: z.string().nullable() }),
     connections: z.array(ManagedConnection),
     grants: z.array(ManagedGrant),
+    ended_grants: z.array(EndedGrant).meta({
+      description: 'The one that ended last first, each for as long as its accesses (90 days) or claims are kept.',
+    }),
     tenant_reads: z.array(TenantRead),
     events: z
       .array(AuditEvent)
       .meta({ description: 'Each kind of entry once, with the number of entries; the newest first.' }),
   }),
   summary: 'See my data',
-  description: 'Connections, which application may read what and what it read, and what the tenant itself read.',
+  description:
+    'Connections, which application may read what and what it read, also under a consent that has ended, and what the tenant itself read.',
   example: {
     response: {
       user: { email: 'ann@example.com' },
       connections: [examples.managed],
       grants: [examples.grant],
+      ended_grants: [examples.endedGrant],
       tenant_reads: [examples.tenantRead],
       events: [examples.event],
     },

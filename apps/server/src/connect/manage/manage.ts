@@ -11,7 +11,7 @@ import { listAuditOfUser, type RepeatedEntry } from '../../audit-log/index.ts'
 import type { ConnectionRow, Connections } from '../../connections/index.ts'
 import type { Database } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
-import type { Grant, Oauth } from '../../oauth/index.ts'
+import type { EndedGrant, Grant, Oauth } from '../../oauth/index.ts'
 import type { Owner } from '../../owner.ts'
 import type { Client, Tenants } from '../../tenants/index.ts'
 import { lockSessionsOf } from '../store.ts'
@@ -29,10 +29,21 @@ export interface ManageDeps {
   randomBytes: (size: number) => Buffer
 }
 
+/** What an application learned under one grant. */
+interface Learned {
+  accesses: DataAccess[]
+  claims: MadeClaim[]
+}
+
+/** Null: the grant expired. */
+type Ender = 'user' | 'tenant' | null
+
 export interface MyPage {
   email: string | null
   connections: ConnectionRow[]
-  grants: (Grant & { accesses: DataAccess[]; claims: MadeClaim[] })[]
+  grants: (Grant & Learned)[]
+  /** Those under which something was learned that is still kept. */
+  endedGrants: (EndedGrant & Learned & { endedBy: Ender })[]
   /** What happened to the user's consents and connections, newest first. */
   events: (Pick<RepeatedEntry, 'actor' | 'action' | 'count' | 'lastAt'> & {
     clientName: string | null
@@ -101,18 +112,25 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
     store.listAccesses(db, owner, accessesShownMax),
     listClaims(db, owner, claimsShownMax),
   ])
+  // In this order, a grant that ends while the page is read is in one of the lists, and its end is among the entries.
+  const endedGrants = await oauth.listEndedGrants(owner)
   const entries = await listAuditOfUser(db, owner)
   const nameOf = createNames(tenants)
   const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
   const claimsByGrant = Map.groupBy(claims, ({ grantId }) => grantId)
+  const addLearned = <T extends Grant>(grant: T): T & Learned => ({
+    ...grant,
+    accesses: byGrant.get(grant.grantId) ?? [],
+    claims: claimsByGrant.get(grant.grantId) ?? [],
+  })
   return {
     email,
     connections: rows,
-    grants: grants.map((grant) => ({
-      ...grant,
-      accesses: byGrant.get(grant.grantId) ?? [],
-      claims: claimsByGrant.get(grant.grantId) ?? [],
-    })),
+    grants: grants.map(addLearned),
+    // An organisation that reads must not be able to remove the traces from this page by ending the consent.
+    endedGrants: endedGrants
+      .map((grant) => ({ ...addLearned(grant), endedBy: findEnder(grant, entries) }))
+      .filter((grant) => grant.accesses.length > 0 || grant.claims.length > 0),
     events: await Promise.all(
       entries.map(async ({ actor, action, clientId, providerId, count, lastAt }) => ({
         ...{ actor, action, count, lastAt },
@@ -130,6 +148,14 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
         })),
     ),
   }
+}
+
+/** Every end of a grant before its time is in the audit log, whose newest entries come first. */
+function findEnder({ clientId, wasRevoked }: EndedGrant, entries: readonly RepeatedEntry[]): Ender {
+  if (!wasRevoked) return null
+  const ends = entries.filter((entry) => entry.clientId === clientId)
+  const newest = ends.find(({ action }) => action === 'grant.revoked' || action === 'grant.ended')
+  return newest?.action === 'grant.revoked' ? 'user' : 'tenant'
 }
 
 /** Finds names of clients, each with one query. */

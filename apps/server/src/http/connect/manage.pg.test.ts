@@ -44,6 +44,17 @@ describe('the manage page', async () => {
   const read = (token: string): Promise<Response> =>
     fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
 
+  const authorizeTenant = async (scope: string): Promise<string> => {
+    const answer = await fetch(`${connect.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise', scope },
+        client_secret: 'sandbox-enterprise-secret',
+      }),
+    })
+    return ((await answer.json()) as { access_token: string }).access_token
+  }
+
   it('the mail says that its code is for viewing and ending what is shared, not for connecting', async () => {
     const { browser } = await connected('purpose@example.com')
     await signIn('purpose@example.com')
@@ -58,14 +69,7 @@ describe('the manage page', async () => {
 
   it('shows what the tenant itself read and through which client, and does not count it as use', async () => {
     const { connectionId } = await connected('watched@example.com')
-    const answer = await fetch(`${connect.url}/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise' },
-        ...{ client_secret: 'sandbox-enterprise-secret', scope: 'enterprise:read' },
-      }),
-    })
-    const { access_token: token } = (await answer.json()) as { access_token: string }
+    const token = await authorizeTenant('enterprise:read')
     const { user_id: userId } = await connect.db.row<{ user_id: string }>(
       'select user_id from connections where id = $1',
       [connectionId],
@@ -176,6 +180,60 @@ describe('the manage page', async () => {
     assert.deepEqual(await connect.db.rows(`select from claims where audience = 'a lender'`), [])
     const deletion = `select actor, subject from audit_entries where action = 'user.deleted' and user_id = $1`
     assert.deepEqual(await connect.db.rows(deletion, [userId]), [{ actor: 'user', subject: userId }])
+  })
+
+  it('keeps showing what was read and asked after a consent has ended, with when it ended and who ended it', async () => {
+    const email = 'ended@example.com'
+    let { token } = await connected(email)
+    const page = await signIn(email)
+    const endByUser = async (): Promise<unknown> =>
+      page.call('DELETE', `/me/grants/${(await page.me()).grants[0]?.grant_id ?? ''}`)
+    await endByUser()
+    assert.deepEqual((await page.me()).ended_grants, [], 'nothing was read, so there is nothing to show')
+
+    token = (await connected(email)).token
+    assert.equal((await read(token)).status, 200)
+    const claimed = await fetch(`${connect.url}/accounts/v2/claims`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ claim: 'value_at_least', amount_in_usd: '7', audience: 'a landlord' }),
+    })
+    assert.equal(claimed.status, 200)
+    const [before] = await until(async () => {
+      const { grants } = await page.me()
+      return (grants[0]?.accesses.length ?? 0) < 2 ? undefined : grants
+    })
+    const ofUser = 'user_key = (select user_key from users where email = $1)'
+    const ends: [by: string | null, end: () => Promise<unknown>][] = [
+      ['user', endByUser],
+      [
+        'tenant',
+        async () => {
+          const { id } = await connect.db.row<{ id: string }>('select id from users where email = $1', [email])
+          const authorization = `Bearer ${await authorizeTenant('enterprise:manage')}`
+          return fetch(`${connect.url}/enterprise/v2/users/${id}`, { method: 'DELETE', headers: { authorization } })
+        },
+      ],
+      [null, () => connect.db.execute(`update grants set expires_at = $2 where ${ofUser}`, [email, connect.db.now()])],
+    ]
+    for (const [by, end] of ends) {
+      const earliest = connect.db.now()
+      await end()
+      const me = await page.me()
+      assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
+      assert.deepEqual(me.grants, [])
+      const [ended, ...others] = me.ended_grants
+      assert.deepEqual(others, [])
+      assert.equal(ended?.ended_by, by)
+      assert.ok(ended.ended_at >= earliest && ended.ended_at <= connect.db.now(), ended.ended_at)
+      for (const member of ['client', 'accesses', 'claims'] as const) {
+        assert.deepEqual(ended[member], before?.[member], member)
+      }
+      // A new consent is in force under the same grant.
+      await connected(email)
+      const again = await page.me()
+      assert.deepEqual([again.grants.length, again.ended_grants.length], [1, 0])
+    }
   })
 
   it('tells a tenant of a deletion only what it could see: nothing of accounts where claims alone were allowed', async () => {

@@ -92,7 +92,9 @@ function toProof(proof: ConnectProgress['proof']): WireProgress['proof'] {
   }
 }
 
-export function toWireMe({ email, connections, grants, tenantReads, events }: MyPage): ResponseOf<typeof getMe> {
+type WireMe = ResponseOf<typeof getMe>
+
+export function toWireMe({ email, connections, grants, endedGrants, tenantReads, events }: MyPage): WireMe {
   return {
     user: { email },
     connections: connections.map((row) => ({
@@ -103,16 +105,11 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
       transaction_count: Number(row.transaction_count),
       record_count: Number(row.record_count),
     })),
-    grants: grants.map((grant) => ({
-      grant_id: grant.grantId,
-      client: { client_id: grant.clientId, name: grant.clientName },
-      scopes: grant.scopes,
-      granted_at: grant.grantedAt,
-      expires_at: grant.expiresAt,
-      accesses: grant.accesses.map(toAccess),
-      claims: grant.claims.map(({ claim, assetId, amount, asOf, holds, audience, madeAt }) => ({
-        ...{ claim, asset_id: assetId, amount, as_of: asOf, holds, audience, made_at: madeAt },
-      })),
+    grants: grants.map(toGrant),
+    ended_grants: endedGrants.map((grant) => ({
+      ...toGrant(grant),
+      ended_at: grant.endedAt,
+      ended_by: grant.endedBy,
     })),
     events: events.map(({ actor, action, clientName, providerName, count, lastAt }) => ({
       ...{ actor, action, count, last_at: lastAt },
@@ -122,6 +119,20 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
     tenant_reads: tenantReads.map(({ clientId, clientName, accesses }) => ({
       client: { client_id: clientId, name: clientName },
       accesses: accesses.map(toAccess),
+    })),
+  }
+}
+
+function toGrant(grant: MyPage['grants'][number]): WireMe['grants'][number] {
+  return {
+    grant_id: grant.grantId,
+    client: { client_id: grant.clientId, name: grant.clientName },
+    scopes: grant.scopes,
+    granted_at: grant.grantedAt,
+    expires_at: grant.expiresAt,
+    accesses: grant.accesses.map(toAccess),
+    claims: grant.claims.map(({ claim, assetId, amount, asOf, holds, audience, madeAt }) => ({
+      ...{ claim, asset_id: assetId, amount, as_of: asOf, holds, audience, made_at: madeAt },
     })),
   }
 }

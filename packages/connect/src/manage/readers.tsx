@@ -1,13 +1,14 @@
-/** Who may read since when, what they read, and the button that ends it. */
+/** Who may read or could read and since when, what they read, and the button that ends it. */
 import type { JSX } from 'preact'
-import type { Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
+import type { Claim, EndedGrant, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Question } from '../parts/confirm.tsx'
 import { pickNewest, toAccessLines, type AccessLine } from './what-was-read.ts'
 
-interface GrantsProps {
+interface ReadersProps {
   me: Me
+  tenant: string
   api: ManageApi
   ask: (question: Question) => void
 }
@@ -15,7 +16,17 @@ interface GrantsProps {
 /** The newest reads are enough to see which applications read often. */
 const accessLinesMax = 20
 
-export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
+export function Readers({ me, tenant, api, ask }: ReadersProps): JSX.Element {
+  return (
+    <>
+      <Grants me={me} api={api} ask={ask} />
+      <EndedGrants me={me} tenant={tenant} />
+      <TenantReads me={me} tenant={tenant} />
+    </>
+  )
+}
+
+function Grants({ me, api, ask }: Omit<ReadersProps, 'tenant'>): JSX.Element {
   const { t } = useSpeech()
   return (
     <section class="manage-section">
@@ -41,8 +52,38 @@ export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
   )
 }
 
+/** What was read stays here, so that ending a consent hides nothing. */
+function EndedGrants({ me, tenant }: { me: Me; tenant: string }): JSX.Element | null {
+  const { t, date } = useSpeech()
+  if (me.ended_grants.length === 0) return null
+  const sayEnder = ({ ended_by }: EndedGrant): string => {
+    if (ended_by === 'user') return t('manage.ended_by_you')
+    return ended_by === 'tenant' ? t('manage.ended_by_tenant', { tenant }) : t('manage.ended_by_time')
+  }
+  return (
+    <section class="manage-section">
+      <h2>{t('manage.ended_grants')}</h2>
+      <ul>
+        {me.ended_grants.map((grant) => (
+          <li key={grant.grant_id} class="account">
+            <ApplicationMark name={grant.client.name} logo={null} />
+            <div class="account-text">
+              <h3>{grant.client.name}</h3>
+              <p class="secondary">
+                {t('manage.was_granted', { from: date(grant.granted_at), until: date(grant.ended_at) })}
+              </p>
+              <p class="secondary">{sayEnder(grant)}</p>
+              <Learned grant={grant} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
 /** What the tenant itself read, beside its applications: back office, support, reports. */
-export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Element | null {
+function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Element | null {
   const { t } = useSpeech()
   if (me.tenant_reads.length === 0) return null
   return (
@@ -65,28 +106,36 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
 }
 
 function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
-  const { t, date, moment } = useSpeech()
+  const { t, date } = useSpeech()
   const { client, granted_at, expires_at } = grant
-  const accessLines = pickNewest(toAccessLines(grant.accesses), accessLinesMax)
-  const last = accessLines[0]
   return (
     <li class="account">
       <ApplicationMark name={client.name} logo={null} />
       <div class="account-text">
         <h3>{client.name}</h3>
         <p class="secondary">{t('manage.granted', { from: date(granted_at), until: date(expires_at) })}</p>
-        <p class="secondary">
-          {last === undefined
-            ? t('manage.read_never')
-            : t('manage.read_last', { what: t(last.what), date: moment(last.lastAt) })}
-        </p>
-        {accessLines.length > 0 && <AccessLines accessLines={accessLines} />}
-        {grant.claims.length > 0 && <Claims claims={grant.claims} />}
+        {grant.accesses.length === 0 && <p class="secondary">{t('manage.read_never')}</p>}
+        <Learned grant={grant} />
       </div>
       <button type="button" class="text-button" aria-label={`${t('manage.revoke')} ${client.name}`} onClick={onRevoke}>
         {t('manage.revoke')}
       </button>
     </li>
+  )
+}
+
+function Learned({ grant }: { grant: Pick<Grant, 'accesses' | 'claims'> }): JSX.Element {
+  const { t, moment } = useSpeech()
+  const accessLines = pickNewest(toAccessLines(grant.accesses), accessLinesMax)
+  const last = accessLines[0]
+  return (
+    <>
+      {last !== undefined && (
+        <p class="secondary">{t('manage.read_last', { what: t(last.what), date: moment(last.lastAt) })}</p>
+      )}
+      {last !== undefined && <AccessLines accessLines={accessLines} />}
+      {grant.claims.length > 0 && <Claims claims={grant.claims} />}
+    </>
   )
 }
 
