@@ -76,9 +76,9 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     listFewCovered: (tenantKey: number, scope: CoveredScope, max: number) =>
       users.listFewCovered(db, tenantKey, scope, max),
 
-    /** The same for users by their ids; ids of others are left out. */
-    listCoveredByName: (tenantKey: number, userIds: readonly string[], scope: CoveredScope) =>
-      users.listCoveredByName(db, tenantKey, userIds, scope),
+    /** The same for users by their ids or connections; those of other tenants are left out. */
+    listCoveredByName: (tenantKey: number, named: users.NamedUsers, scope: CoveredScope) =>
+      users.listCoveredByName(db, tenantKey, named, scope),
 
     listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>
       users.listPositions(db, userKey, page),

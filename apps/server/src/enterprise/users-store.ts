@@ -102,16 +102,25 @@ export async function findCovered(
   return (await listCovered(sql, [user.userKey], scope)).length === 1 ? user : undefined
 }
 
+/** Users by their ids or, without any, by connections of theirs. */
+export interface NamedUsers {
+  userIds?: readonly string[] | undefined
+  connectionIds?: readonly string[] | undefined
+}
+
 /** Those of the named users whose live grants cover the scope. */
 export async function listCoveredByName(
   sql: Sql,
   tenantKey: number,
-  userIds: readonly string[],
+  { userIds, connectionIds }: NamedUsers,
   scope: CoveredScope,
 ): Promise<string[]> {
+  const [source, ids] =
+    userIds === undefined ? ['readable_connections', connectionIds ?? []] : ['tenant_users', userIds]
+  if (ids.length === 0) return []
   const named = await sql.rows<{ user_key: string }>(
-    'select user_key from tenant_users where tenant_key = $1 and id = any($2::text[])',
-    [tenantKey, [...userIds]],
+    `select user_key from ${source} where tenant_key = $1 and id = any($2::text[])`,
+    [tenantKey, [...ids]],
   )
   return listCovered(
     sql,

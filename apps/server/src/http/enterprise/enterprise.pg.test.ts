@@ -148,22 +148,33 @@ describe('the enterprise API', async () => {
       await until(readNames, (names) => wanted.every((name) => names.includes(name)))
     })
 
-    it('a read is recorded for the users that it names, also when they have no such transaction', async () => {
+    it('a read is recorded for the users that it names, also by a connection, and also when they have no such transaction', async () => {
       const { user_id } = bob
-      for (const path of [`${usersPath}/${user_id}/transactions`, `/enterprise/v2/transactions?user_ids=${user_id}`]) {
+      const { db } = api.service
+      const { id: connection } = await db.row<{ id: string }>('select id from connections where user_id = $1', [
+        user_id,
+      ])
+      const list = '/enterprise/v2/transactions'
+      for (const path of [
+        `${list}?user_ids=${user_id}`,
+        `${list}?connection_ids=${connection}`,
+        `${list}?connection_ids=${connection}&end_time=2020-01-01T00:00:00Z`,
+        // The last: reads are recorded in their order.
+        `${usersPath}/${user_id}/transactions`,
+      ]) {
         const { body } = await api.call<{ data: unknown[] }>('GET', path, token)
         assert.deepEqual(body.data, [])
       }
-      const listReads = async (): Promise<string[]> => {
-        const rows = await api.service.db.rows<{ endpoint: string }>(
-          `select endpoint from grant_accesses join users using (user_key)
-           where users.id = $1 and grant_id = 'cli_enterprise'`,
+      const countReads = async (): Promise<Record<string, number>> => {
+        const rows = await db.rows<{ endpoint: string; reads: number }>(
+          `select endpoint, sum(count)::int as reads from grant_accesses join users using (user_key)
+           where users.id = $1 and grant_id = 'cli_enterprise' group by endpoint`,
           [user_id],
         )
-        return rows.map(({ endpoint }) => endpoint)
+        return Object.fromEntries(rows.map(({ endpoint, reads }) => [endpoint, reads]))
       }
-      const wanted = ['listEnterpriseTransactions', 'listUserTransactions']
-      await until(listReads, (names) => wanted.every((name) => names.includes(name)))
+      const { listEnterpriseTransactions: reads } = await until(countReads, (of) => 'listUserTransactions' in of)
+      assert.equal(reads, 3)
     })
 
     it('the pages of one user’s transactions have cursors that work for no other user', async () => {

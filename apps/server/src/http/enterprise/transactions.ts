@@ -83,6 +83,7 @@ async function readPlainPage(
 async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
   const { tenantKey, userId, query, page } = walk
   const [transactionsFrom, removedFrom] = toListPoints(page.point)
+  const userIds = userId === undefined ? query.user_ids : [userId]
   const [rows, removed] = await Promise.all([
     listRows(deps, walk, transactionsFrom),
     query.updated_since === undefined || removedFrom === 'end'
@@ -91,19 +92,19 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
           since: query.updated_since,
           limit: page.limit + 1,
           after: removedFrom && { removedAt: removedFrom.time, id: removedFrom.id },
-          userIds: userId === undefined ? query.user_ids : [userId],
+          userIds,
         }),
   ])
   const { shown, last } = cutRows(rows, page.limit)
-  const named = userId === undefined ? query.user_ids : [userId]
-  const askedFor = named && (await deps.enterprise.listCoveredByName(tenantKey, named, 'transactions:read'))
+  const named = { userIds, connectionIds: query.connection_ids }
+  const askedFor = await deps.enterprise.listCoveredByName(tenantKey, named, 'transactions:read')
   const { shown: shownRemoved, last: lastRemoved } = cutRows(removed, page.limit)
   return {
     items: shown.map(toText).join(','),
     // That a user has no such transaction was read, too.
     issues: await recordAndFindIssues(deps, walk.read, [
       ...shown,
-      ...(askedFor ?? []).map((userKey) => ({ user_key: userKey })),
+      ...askedFor.map((userKey) => ({ user_key: userKey })),
     ]),
     removed: query.updated_since === undefined ? undefined : shownRemoved,
     end: toPoint(
