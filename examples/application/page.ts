@@ -4,6 +4,8 @@ import type { AssetPosition, ConnectedProvider, ConnectRequest, ErrorItem } from
 export interface View {
   request: ConnectRequest
   redirectUrl: string
+  /** The user's own page, where they see what was read and end the consent. */
+  manageUrl: string
   portfolio:
     | {
         holdings: readonly AssetPosition[]
@@ -14,7 +16,7 @@ export interface View {
     | undefined
 }
 
-export function toPage({ request, redirectUrl, portfolio }: View): string {
+export function toPage({ request, redirectUrl, manageUrl, portfolio }: View): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -39,13 +41,16 @@ export function toPage({ request, redirectUrl, portfolio }: View): string {
         <a href="${escape(redirectUrl)}">Connect by redirect</a>
       </p>
       <p id="problem" role="alert"></p>
-      ${portfolio === undefined ? '<p>Nothing is connected yet.</p>' : toPortfolio(portfolio)}
+      ${portfolio === undefined ? '<p>Nothing is connected yet.</p>' : toPortfolio(portfolio, manageUrl)}
     </main>
   </body>
 </html>`
 }
 
-function toPortfolio({ holdings, errors, connections, news }: NonNullable<View['portfolio']>): string {
+function toPortfolio(
+  { holdings, errors, connections, news }: NonNullable<View['portfolio']>,
+  manageUrl: string,
+): string {
   return `
     <h2>Connections</h2>
     <ul>${connections.map(toConnection).join('')}</ul>
@@ -57,7 +62,8 @@ function toPortfolio({ holdings, errors, connections, news }: NonNullable<View['
     </table>
     <p>Last message from Assay: ${escape(news ?? 'none yet')}</p>
     <form method="post" action="/refresh"><button>Read again now</button></form>
-    <form method="post" action="/disconnect"><button>Disconnect</button></form>`
+    <p><a href="${escape(manageUrl)}">See what was read, or end our access</a></p>
+    <form method="post" action="/sign-out"><button>Sign out</button></form>`
 }
 
 /** A connection that needs its owner has a button that opens the widget at its repair. */

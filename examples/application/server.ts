@@ -1,6 +1,6 @@
 /**
  * A whole application on Assay, with node:http and the SDK alone: connect in a window, a frame or by redirect, show
- * holdings, receive webhooks, repair a connection, and disconnect. README.md explains how to run it.
+ * holdings, receive webhooks, repair a connection, and sign out. README.md explains how to run it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { randomUUID } from 'node:crypto'
@@ -86,6 +86,7 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
       const html = toPage({
         request,
         redirectUrl: toAuthorizationUrl(request),
+        manageUrl: `${widgetUrl.replace(/\/$/, '')}/manage?client_id=${encodeURIComponent(clientId)}`,
         portfolio: await readPortfolio(settings, store, session),
       })
       const widget = new URL(widgetUrl).origin
@@ -122,7 +123,8 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
       response.writeHead(303, { location: '/' }).end()
     },
 
-    async 'POST /disconnect'({ response, sessionId, session }) {
+    // Ends the tokens. The consent stays, and the user ends it on the page that we link to.
+    async 'POST /sign-out'({ response, sessionId, session }) {
       const client = await openClient(settings, store, session)
       await client?.revoke()
       if (session.userId !== undefined) await store.tokens.remove(session.userId)

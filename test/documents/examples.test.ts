@@ -100,7 +100,7 @@ const findSession = async (page: Page): Promise<string | undefined> =>
 const ready = (page: Page): Promise<unknown> => page.locator('body[data-ready]').waitFor()
 
 describe('examples/application', () => {
-  it('connects in a frame, shows holdings in two processes, repairs in a window and disconnects', async (test) => {
+  it('connects in a frame, shows holdings in two processes, repairs in a window and signs out', async (test) => {
     const t = lastFirst(test)
     await ensureWidgetBuilt()
     const service = await startTestService(t)
@@ -175,7 +175,10 @@ describe('examples/application', () => {
     assert.equal(forged.status, 401)
     const long = await fetch(`${ownUrl}/webhooks`, { method: 'POST', body: 'x'.repeat(70_000) })
     assert.equal(long.status, 413)
-    await button(page, 'Disconnect').click()
+    await page.getByRole('link', { name: 'See what was read, or end our access' }).click()
+    await seeHeading(page, 'Your connected accounts')
+    await page.goBack()
+    await button(page, 'Sign out').click()
     await page.getByText('Nothing is connected yet.').waitFor()
   })
 })

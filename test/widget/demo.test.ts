@@ -101,7 +101,7 @@ describe('the demo application', () => {
       await seeHeading(page, 'Northwind wants to see your crypto accounts')
     }))
 
-  it('an empty account says so, and can be disconnected', () =>
+  it('an empty account says so and can be disconnected, and its owner can sign out', () =>
     visit(async (page) => {
       await connectAs(page, 'empty', 'empty')
       await page.getByText('Your accounts hold nothing yet.').waitFor()
@@ -110,6 +110,8 @@ describe('the demo application', () => {
       await seeAccessible(page, 'empty')
       await button(page, 'Disconnect Kraken').click()
       await page.getByText('No account is connected.').waitFor()
+      await button(page, 'Sign out').click()
+      await page.getByRole('link', { name: 'Connect your accounts' }).waitFor()
     }))
 
   it('during a long history it counts the entries read so far, and shows no share of an unknown total', () =>

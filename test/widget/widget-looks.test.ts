@@ -147,7 +147,7 @@ describe('the widget under other conditions', () => {
     ))
 
   it('manage: shows who may read what and since when, and lets the user remove, revoke and delete everything', () =>
-    visit(async (page, { demo, widgetUrl, clientId, service }) => {
+    visit(async (page, { demo, clientId, service }) => {
       const email = newEmail()
       /** In the middle of a long history, and at its end. */
       const setReading = (status: 'syncing' | 'active'): Promise<unknown> =>
@@ -170,7 +170,7 @@ describe('the widget under other conditions', () => {
       await button(page, 'Finish').click()
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
 
-      await page.goto(`${widgetUrl}/manage?client_id=${clientId}`)
+      await page.getByRole('link', { name: 'Manage access' }).click()
       await seeHeading(page, 'Your connected accounts')
       await seeAccessible(page, 'manage, sign in')
       await signIn(page, email)

@@ -1,4 +1,4 @@
-/** Northwind's actions: send a person to the widget, handle the callback, and disconnect. Its pages are in show.ts. */
+/** Northwind's actions: send a person to the widget, handle the callback, disconnect an account, and sign out. Its pages are in show.ts. */
 import { goTo, readBody, setCookie, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 export async function beginAuthorization({ service, sessions }: DemoDeps, { url, session }: Visit): Promise<Answer> {
@@ -57,7 +57,7 @@ export async function disconnect(_: DemoDeps, { request, session }: Visit): Prom
   return goTo('/')
 }
 
-/** Ends Northwind's access, and forgets the visitor. */
+/** Ends Northwind's tokens, and forgets the visitor. The consent stays until the user ends it on their own page. */
 export async function signOut({ sessions }: DemoDeps, { session }: Visit): Promise<Answer> {
   await session?.client?.revoke()
   if (session !== undefined) sessions.end(session)

@@ -23,7 +23,8 @@ const notices: ReadonlyMap<string, string> = new Map([
 const positionsMax = 1_000
 const connectionsMax = 100
 
-export async function showPortfolio({ baseUrl, sampleUser }: DemoDeps, { url, session }: Visit): Promise<Answer> {
+export async function showPortfolio(deps: DemoDeps, { url, session }: Visit): Promise<Answer> {
+  const { baseUrl, widgetUrl, clientId, sampleUser } = deps
   const notice = notices.get(url.searchParams.get('notice') ?? '')
   const client = session?.client
   if (client === undefined) return page(welcomePage({ notice, hasSample: sampleUser !== undefined }))
@@ -36,7 +37,8 @@ export async function showPortfolio({ baseUrl, sampleUser }: DemoDeps, { url, se
   ])
   const differences = await findDifferences(client, connections)
   const icons = createIcons(baseUrl)
-  return page(portfolioPage({ view, connections, assets, values, transactions, differences, icons, notice }))
+  const manageUrl = `${widgetUrl}/manage?client_id=${encodeURIComponent(clientId)}`
+  return page(portfolioPage({ view, connections, assets, values, transactions, differences, icons, manageUrl, notice }))
 }
 
 /** The rows after those on the page. When the page is scrolled to its end, its script fetches and adds them. */

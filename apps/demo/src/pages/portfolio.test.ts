@@ -34,6 +34,7 @@ function showPortfolio(connection: ConnectedProvider, rows: readonly Transaction
     transactions: { data: [...rows], next: undefined, errors: [] },
     differences: new Map(),
     icons: createIcons('http://127.0.0.1:4000'),
+    manageUrl: 'http://127.0.0.1:4000/connect/manage?client_id=cli_demo',
     notice: undefined,
   })
 }

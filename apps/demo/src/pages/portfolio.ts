@@ -19,11 +19,13 @@ export interface Portfolio {
   transactions: Page<Transaction>
   differences: Differences
   icons: Icons
+  /** The user's own page, where the consent can be ended. */
+  manageUrl: string
   notice: string | undefined
 }
 
 export function portfolioPage(portfolio: Portfolio): string {
-  const { view, connections, assets, values, transactions: rows, differences, icons, notice } = portfolio
+  const { view, connections, assets, values, transactions: rows, differences, icons, manageUrl, notice } = portfolio
   const names = new Map(connections.map((one) => [one.connection_id, one.display_label ?? one.name]))
   const reading = connections.some(({ status }) => status === 'syncing' || status === 'pending')
   const proving = connections.some(({ status, proof }) => status === 'active' && proof === null)
@@ -32,7 +34,8 @@ export function portfolioPage(portfolio: Portfolio): string {
     live: reading || proving,
     actions: html`<nav class="actions">
       <a class="plain" href="/coverage">What we have read</a>
-      <form method="post" action="/sign-out"><button class="plain">Disconnect everything</button></form>
+      <a class="plain" href="${manageUrl}">Manage access</a>
+      <form method="post" action="/sign-out"><button class="plain">Sign out</button></form>
     </nav>`,
     body: html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`} ${strips(connections)}
       ${total(assets, values, view, reading)} ${valueChart(values, view, reading)}
