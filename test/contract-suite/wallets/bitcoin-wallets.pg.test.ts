@@ -244,6 +244,10 @@ describe('a wallet whose chain changes', async () => {
         (await ask<{ ids: string[] }>(`accounts/${id}/entries`, { entries: [{ asset: 'BTC', ...entry }] })).ids[0] ??
         '',
       change: (txid: string, change: object) => ask(`accounts/${id}/records`, { id: txid, ...change }),
+      async firstAddress() {
+        const { addresses } = await ask<State>(`accounts/${id}/state`)
+        return addresses.find(({ chain, index }) => chain === 'receive' && index === 0)?.address ?? ''
+      },
       async readAfter(minutes: number) {
         await engine.moveClock(minutes * 60_000)
         await ask('clock', { offset_ms: await engine.clock.advance(0) })
@@ -279,6 +283,19 @@ describe('a wallet whose chain changes', async () => {
     assert.equal(await wallet.findStatus(txid), 'pending')
     await wallet.readAfter(150)
     assert.equal(await wallet.findStatus(txid), 'confirmed')
+  })
+
+  it('is complete when a page of its history is longer than any other answer may be', async () => {
+    const wallet = await connect('empty')
+    const address = await wallet.firstAddress()
+    await wallet.book({ type: 'receive', amount: '0.5', address })
+    for (let count = 0; count < 26; count += 1) {
+      await wallet.book({ type: 'receive', amount: '0.00123', address, subtype: 'payout' })
+    }
+    const page = await (await fetch(`${sandbox.urls.bitcoin}/address/${address}/txs`)).arrayBuffer()
+    assert.ok(page.byteLength > 18 * 1024 * 1024)
+    await wallet.readAfter(2)
+    assert.equal((await listStored(db, wallet.ref)).length, 27)
   })
 
   it('immediately forgets a transaction that the mempool drops', async () => {

@@ -27,7 +27,7 @@ const startMs = Date.parse('2026-05-01T00:00:00Z')
 
 interface Transaction {
   txid: string
-  vin: { is_coinbase: boolean; prevout: Output }[]
+  vin: { is_coinbase: boolean; prevout: Output; witness?: string[]; inner_witnessscript_asm?: string }[]
   vout: Output[]
   fee: number
   status: { confirmed: boolean; block_height?: number; block_hash?: string; block_time?: number }
@@ -319,6 +319,23 @@ describe('a history', () => {
     chain.nowMs += hourMs
     await books.run(chain, chain.open(single))
     assert.deepEqual(chain.asked, [`/address/${receiving(0)}`])
+  })
+
+  it('is read when strangers pay with inscriptions of the largest size that nodes relay', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ stranger: 2_000 }, { [receiving(0)]: 546 }, 800_000 + index)
+    }
+    const script = 'ab'.repeat(390_000)
+    const asm = `OP_PUSHBYTES_32 ${script} OP_CHECKSIG OP_0 OP_IF OP_PUSHBYTES_3 6f7264`
+    for (const { vin } of chain.transactions.slice(10, 40)) {
+      for (const input of vin)
+        Object.assign(input, { witness: ['00'.repeat(64), script], inner_witnessscript_asm: asm })
+    }
+    const books = new Books()
+    assert.equal(await books.run(chain, chain.open(single)), '0.0003276')
+    assert.deepEqual(books.keys, keysOf(chain))
+    assert.ok([...books.records.values()].every(({ body, unreadable }) => body.length < 1_000 && !unreadable))
   })
 
   it('keeps a transaction that cannot be read, and continues', async () => {

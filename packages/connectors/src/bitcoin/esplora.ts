@@ -17,6 +17,15 @@ const stats = z.object({ tx_count: digits, funded_txo_sum: digits, spent_txo_sum
 const addressAnswer = z.object({ chain_stats: stats, mempool_stats: stats })
 const listAnswer = z.array(z.unknown())
 
+/**
+ * Signatures and scripts. One transaction may have 400 kB of them (an inscription) before nodes refuse to relay it, and
+ * 4 MB with the help of a miner. They say nothing about amounts.
+ */
+const omittedMembers = [
+  ...['witness', 'scriptsig', 'scriptsig_asm', 'inner_redeemscript_asm', 'inner_witnessscript_asm'],
+  ...['scriptpubkey', 'scriptpubkey_asm'],
+]
+
 export type AddressStats = z.infer<typeof addressAnswer>
 
 export interface Esplora {
@@ -33,7 +42,7 @@ export function createEsplora(io: Io): Esplora {
   const base = (chosen ?? bitcoinDefinition.baseUrl).replace(/\/$/, '')
 
   async function find(path: string): Promise<string | undefined> {
-    const answer = await fetchAnswer(io, `${base}${path}`)
+    const answer = await fetchAnswer(io, `${base}${path}`, { omittedMembers })
     if (answer.status === 200) return answer.text
     if (answer.status === 404) return undefined
     throw toStatusError(answer, io, { 400: 'invalid_credentials' })

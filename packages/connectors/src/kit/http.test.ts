@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, it } from 'node:test'
+import type { UnderlyingSource } from 'node:stream/web'
+import { describe, it, mock } from 'node:test'
 import type { SourceError } from '@assay/core'
 import { fetchText } from './http.ts'
 
 const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00Z') }
 
 /** One request against a server that answers every request in one way. */
-async function answerOf(listener: RequestListener, faultByStatus = {}): Promise<string> {
+async function answerOf(
+  listener: RequestListener,
+  faultByStatus = {},
+  omittedMembers?: readonly string[],
+): Promise<string> {
   const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
   try {
-    return await fetchText(io, `http://127.0.0.1:${port}/path?token=hunter2`, { faultByStatus })
+    return await fetchText(io, `http://127.0.0.1:${port}/path?token=hunter2`, {
+      faultByStatus,
+      ...(omittedMembers === undefined ? {} : { omittedMembers }),
+    })
   } finally {
     server.closeAllConnections()
     server.close()
@@ -121,6 +129,64 @@ describe('one request', () => {
     assert.equal(await answerOf((_request, response) => response.end(words)), words)
     const lists = JSON.stringify(Array.from({ length: 10 }, () => Array.from({ length: 40_000 }, () => 1)))
     assert.equal(await answerOf((_request, response) => response.end(lists)), lists)
+  })
+
+  it('members that are left out may be long, and the rest has the usual limit', async () => {
+    const transaction = (witness: string): RequestListener => {
+      return (_request, response) => {
+        response.write('[')
+        for (let count = 0; count < 50; count += 1) response.write(`{"fee":${count},"witness":["${witness}"]},`)
+        response.end('{}]')
+      }
+    }
+    const long = transaction('ab'.repeat(1024 * 1024))
+    const text = await answerOf(long, {}, ['witness'])
+    assert.equal(text, `[${Array.from({ length: 50 }, (_, fee) => `{"fee":${fee},"witness":null},`).join('')}{}]`)
+    await assert.rejects(answerOf(long, {}, ['scriptsig']), fails('unreadable_answer'))
+  })
+
+  it('an answer of which everything is left out ends too', async () => {
+    const chunk = Buffer.alloc(8 * 1024 * 1024, 'a')
+    const endless: RequestListener = (_request, response) => {
+      const write = (): void => void (response.writable && response.write(chunk, write))
+      response.write('{"witness":"', write)
+    }
+    await assert.rejects(answerOf(endless, {}, ['witness']), fails('unreadable_answer'))
+  })
+
+  it('an answer that breaks off after more than the usual length concerns one account and not the provider', async () => {
+    const cut: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'content-length': '100000000' })
+      response.write(`{"witness":"${'a'.repeat(20_000_000)}`, () => response.destroy())
+    }
+    await assert.rejects(answerOf(cut, {}, ['witness']), fails('unreadable_answer'))
+  })
+
+  it('a long answer has the time of a request for every 16 MiB, and no more', async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.after(() => mock.timers.reset())
+    /** Sends a part whenever 15 seconds have passed. */
+    const slow = (parts: readonly string[]): typeof fetch => {
+      return async (_url, init) => {
+        const left = [...parts]
+        const source: UnderlyingSource<Uint8Array> = {
+          start: (stream) => init?.signal?.addEventListener('abort', () => stream.error(init.signal?.reason)),
+          pull(stream) {
+            mock.timers.tick(15_000)
+            if (init?.signal?.aborted === true) return
+            stream.enqueue(Buffer.from(left.shift() ?? ''))
+            if (left.length === 0) stream.close()
+          },
+        }
+        return new Response(new ReadableStream<Uint8Array>(source, { highWaterMark: 0 }))
+      }
+    }
+    const ask = (parts: readonly string[]): Promise<string> =>
+      fetchText({ ...io, fetch: slow(parts) }, 'https://example.test/path', { omittedMembers: ['witness'] })
+    const part = 'a'.repeat(17 * 1024 * 1024)
+    assert.equal(await ask([`{"witness":"${part}`, part, '"}']), '{"witness":null}')
+    await assert.rejects(ask([`{"witness":"${part}`, 'a', 'a', '"}']), fails('unreadable_answer'))
+    await assert.rejects(ask(['{"witness":"', 'a', '"}']), fails('venue_down'))
   })
 
   it('a refused connection is venue_down', async () => {

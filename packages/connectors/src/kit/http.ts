@@ -5,9 +5,16 @@
 import { SourceError, type Fault } from '@assay/core'
 import { requestTimeoutMs, type Io } from './connector.ts'
 import { endOfString } from './json.ts'
+import { omitMembers } from './omit-members.ts'
 
-// The largest honest answers (a page of 500 transfers, a year of prices) are below 1 MiB.
+// The largest honest answers (a page of 500 transfers, a year of prices) are below 1 MiB, except those of which most is
+// left out.
 const bodyBytesMax = 16 * 1024 * 1024
+/**
+ * An answer with the members that are left out. The longest honest one is a page of 25 Bitcoin transactions that fill a
+ * block of 4 MB each, with four characters for each byte: it is in the witness and in a script.
+ */
+const receivedBytesMax = 400 * 1024 * 1024
 /**
  * Lists, objects and members of one answer. 16 MiB of the shortest ones take close to a gigabyte once they are parsed,
  * and a worker reads several answers at once. Honest answers have 15 bytes or more for each, so none of that length
@@ -31,6 +38,8 @@ interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string
+  /** Members of the JSON that the caller does not use and that may be long. They are read as `null`. */
+  omittedMembers?: readonly string[]
   /** What a status means at this provider, where that differs from "it is down". */
   faultByStatus?: Readonly<Record<number, Fault>>
 }
@@ -53,19 +62,42 @@ export interface HttpAnswer {
 
 export async function fetchAnswer(io: RequestIo, url: string, options: RequestOptions = {}): Promise<HttpAnswer> {
   const { host } = new URL(url)
+  const limit = startTimeLimit(io.requestTimeoutMs ?? requestTimeoutMs)
   try {
     const response = await io.fetch(url, {
       method: options.method ?? 'GET',
       headers: { 'User-Agent': userAgent, Accept: 'application/json', ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body }),
       redirect: 'error',
-      signal: AbortSignal.timeout(io.requestTimeoutMs ?? requestTimeoutMs),
+      signal: limit.signal,
     })
-    return { host, status: response.status, headers: response.headers, text: await readBody(response) }
+    const text = await readBody(response, options, limit.restart)
+    return { host, status: response.status, headers: response.headers, text }
   } catch (error) {
     if (error instanceof SourceError) throw error
     throw new SourceError('venue_down', `${host}: ${nameOf(error)}`)
+  } finally {
+    limit.end()
   }
+}
+
+interface TimeLimit {
+  signal: AbortSignal
+  restart(this: void): void
+  end(): void
+}
+
+function startTimeLimit(timeoutMs: number): TimeLimit {
+  const controller = new AbortController()
+  const start = (): NodeJS.Timeout =>
+    setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), timeoutMs).unref()
+  let timer = start()
+  const end = (): void => clearTimeout(timer)
+  const restart = (): void => {
+    end()
+    timer = start()
+  }
+  return { signal: controller.signal, restart, end }
 }
 
 /** What a status other than 200 means, with the time for which the provider asked us to wait. */
@@ -90,16 +122,33 @@ function findRetryAfterMs(header: string | null, nowMs: number): number | undefi
   return Number.isNaN(ms) ? undefined : Math.min(retryAfterMaxMs, Math.max(0, ms))
 }
 
-async function readBody(response: Response): Promise<string> {
+/** The time limit starts anew with every 16 MiB, which only an answer with members to leave out can have. */
+async function readBody(
+  response: Response,
+  { omittedMembers }: RequestOptions,
+  restartTimeLimit: () => void,
+): Promise<string> {
+  const keep = omittedMembers && omitMembers(omittedMembers)
+  const receivedMax = keep === undefined ? bodyBytesMax : receivedBytesMax
   const decoder = new TextDecoder()
   let text = ''
-  let bytes = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    // The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's
-    // circuit, and the wallets of all other users would wait with them.
-    if (bytes > bodyBytesMax) throw new SourceError('unreadable_answer', `an answer of more than ${bodyBytesMax} bytes`)
-    text += decoder.decode(chunk, { stream: true })
+  let [received, kept, timedTo] = [0, 0, bodyBytesMax]
+  try {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      const part = keep?.(chunk) ?? chunk
+      received += chunk.byteLength
+      kept += part.byteLength
+      if (received > receivedMax) throw tooMuch(`more than ${receivedMax} bytes`)
+      if (kept > bodyBytesMax) throw tooMuch(`more than ${bodyBytesMax} bytes`)
+      if (received > timedTo) {
+        timedTo += bodyBytesMax
+        restartTimeLimit()
+      }
+      text += decoder.decode(part, { stream: true })
+    }
+  } catch (error) {
+    if (error instanceof SourceError || received <= bodyBytesMax) throw error
+    throw tooMuch(`more than ${bodyBytesMax} bytes, and no end in time`)
   }
   text += decoder.decode()
   assertReadable(text)
@@ -129,8 +178,12 @@ function assertReadable(text: string): void {
   }
 }
 
+/**
+ * The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
+ * and the wallets of all other users would wait with them.
+ */
 function tooMuch(what: string): SourceError {
-  return new SourceError('unreadable_answer', `an answer with ${what}`)
+  return new SourceError('unreadable_answer', `an answer of ${what}`)
 }
 
 const [quote, comma, openingBracket, closingBracket, openingBrace, closingBrace] = [34, 44, 91, 93, 123, 125]

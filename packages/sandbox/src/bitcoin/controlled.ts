@@ -5,6 +5,7 @@
  *              this address of its own, or the next unused one; in the block at that time, or in a new one
  *              { type: "send", asset: "BTC", amount: "-0.01", time?, address?, subtype? } a payment by the wallet
  *              subtype "unconfirmed": it stays in the mempool until a record change confirms it
+ *              subtype "payout" of a receive entry: a mining pool pays 3,100 members in the same transaction
  *   withdrawn  takes transactions out of the mempool, or out of one of the last hundred blocks, which is replaced
  *   records    { id, status: "confirmed" } puts it into a new block; { id, status: "unconfirmed" } replaces its block,
  *              and it is back in the mempool; { id, withdrawn: true } as above
