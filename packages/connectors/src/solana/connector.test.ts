@@ -1,12 +1,14 @@
 /** Verifying a wallet, its balances and its lists, against a node that answers as documented (test-node.ts). */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { SourceError } from '@assay/core'
+import { base58 } from '@scure/base'
 import type { ConnectorState, Page, AccountReader, WalletCredentials, Window } from '../kit/connector.ts'
 import { nativeMint } from './assets.ts'
 import { connector } from './connector.ts'
 import { toMetadataAddress } from './names.ts'
-import { friend, rent, startNode, usdc, wallet, type TestNode, type TestTransaction } from './test-node.ts'
+import { friend, rent, startNode, toNamedMint, usdc, wallet, type TestNode, type TestTransaction } from './test-node.ts'
 
 const day = 24 * 3_600
 const ownUsdc = 'OwnUsdcAccount'
@@ -117,16 +119,11 @@ describe('a Solana wallet', () => {
     const node = startNode()
     const [first, second, third] = [unknownMint, unknownMint.replace('Dea', 'Deb'), unknownMint.replace('Dea', 'Dec')]
     for (const mint of [first, second, third]) node.tokens.push({ pubkey: `of ${mint}`, mint, amount: 1n, decimals: 0 })
-    const state = { name: 'A Token', symbol: 'ATK', uri: '' }
-    const extensions = [
-      { extension: 'metadataPointer', state: {} },
-      { extension: 'tokenMetadata', state },
-    ]
-    node.accounts.set(first, { data: { parsed: { info: { decimals: 0, extensions }, type: 'mint' } } })
+    node.bytes.set(first, toNamedMint({ name: 'A Token', symbol: 'ATK' }))
     const padded = (text: string, length: number): Buffer =>
       Buffer.concat([Buffer.from([length, 0, 0, 0]), Buffer.alloc(length, text.padEnd(length, '\0'))])
     const data = Buffer.concat([Buffer.alloc(65, 4), padded('An Old Token', 32), padded('OLD', 10), Buffer.alloc(200)])
-    node.accounts.set(toMetadataAddress(second), { data: [data.toString('base64'), 'base64'] })
+    node.bytes.set(toMetadataAddress(second), data).set(third, Buffer.alloc(82, 1))
     const { balances } = await open(node).fetchBalances({ address: wallet })
     assert.deepEqual(
       balances.slice(1).map(({ assetId, symbol, name }) => [assetId, symbol, name]),
@@ -136,6 +133,74 @@ describe('a Solana wallet', () => {
         [`solana:${third}`, 'DecX…B263', 'DecX…B263'],
       ],
     )
+  })
+
+  /** Tokens of a stranger, with a text of any length in each mint. */
+  function sendTokens(node: TestNode, count: number, more: string): string[] {
+    const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+    const mints = Array.from({ length: count }, (_, index) => base58.encode(sha256(`mint ${index}`)))
+    for (const mint of mints) {
+      node.tokens.push({ pubkey: `of ${mint}`, mint, amount: 1n, decimals: 0 })
+      node.bytes.set(mint, toNamedMint({ name: 'Free', symbol: 'FREE', more }))
+    }
+    return mints
+  }
+
+  it('is read when a stranger sends tokens with 60 kB of metadata each, and knows their names', async () => {
+    const node = startNode()
+    node.lamports.set(wallet, 2_000_000_000n)
+    sendTokens(node, 250, '\u0001'.repeat(60_000))
+    const lengths: number[] = []
+    const fetch: typeof globalThis.fetch = async (...request) => {
+      const text = await (await node.io.fetch(...request)).text()
+      lengths.push(text.length)
+      return new Response(text)
+    }
+    const reader = connector.open({ type: 'wallet', address: wallet }, { ...node.io, fetch })
+    const { balances } = await reader.fetchBalances({ address: wallet })
+    assert.ok(lengths.every((length) => length < 500_000))
+    assert.deepEqual([balances[0]?.assetId, balances.length], ['crypto:solana', 251])
+    assert.ok(balances.slice(1).every(({ symbol, name }) => symbol === 'FREE' && name === 'Free'))
+  })
+
+  it('asks for a limited number of names, and calls the other tokens by their mints', async () => {
+    const node = startNode()
+    const mints = sendTokens(node, 1_200, '')
+    const { balances } = await open(node).fetchBalances({ address: wallet })
+    assert.equal(balances.length, 1_201)
+    assert.equal(node.asked.filter(({ method }) => method === 'getMultipleAccounts').length, 20)
+    const last = mints.at(-1) ?? ''
+    assert.deepEqual(
+      balances.filter(({ assetId }) => assetId === `solana:${last}`).map(({ symbol }) => symbol),
+      [`${last.slice(0, 4)}…${last.slice(-4)}`],
+    )
+  })
+
+  for (const [name, answer] of [
+    ['refuses to give accounts', { code: -32_601, message: 'Method not found' }],
+    ['fails when it is asked for accounts', { code: -32_603, message: 'Internal error' }],
+  ] as const) {
+    it(`has its balances and history from a node that ${name}, without the names of tokens`, async () => {
+      const node = startNode()
+      const [mint = ''] = sendTokens(node, 60, '')
+      const token = { mint, owner: wallet, before: 0n, after: 5n }
+      const accounts = [...receive('', 0).accounts, { key: 'Account', before: rent, after: rent, token }]
+      node.transactions.push(receive('named', 1_759_999_000, { accounts }))
+      node.errors.set('getMultipleAccounts', answer)
+      const { balances } = await open(node).fetchBalances({ address: wallet })
+      assert.equal(balances.length, 61)
+      const window = { start: 1_750_000_000_000, end: node.nowMs }
+      assert.deepEqual((await walk(open(node), wallet, window)).keys, ['named'])
+      // A node that fails is not asked for the next fifty.
+      assert.equal(node.asked.filter(({ method }) => method === 'getMultipleAccounts').length, 2)
+    })
+  }
+
+  it('waits for a node that limits requests before it goes on without names', async () => {
+    const node = startNode()
+    sendTokens(node, 1, '')
+    node.errors.set('getMultipleAccounts', { code: 429, message: 'Too many requests' })
+    await assert.rejects(open(node).fetchBalances({ address: wallet }), isFault('rate_limited'))
   })
 
   it('Metaplex: the address of the metadata follows from the mint', () => {
@@ -244,9 +309,7 @@ describe('lists of a Solana wallet', () => {
 
   it('a name of any length takes little room in the records of its token', async () => {
     const node = startNode()
-    const state = { name: 'N'.repeat(100_000), symbol: 'S'.repeat(100_000) }
-    const extensions = [{ extension: 'tokenMetadata', state }]
-    node.accounts.set(unknownMint, { data: { parsed: { info: { decimals: 0, extensions }, type: 'mint' } } })
+    node.bytes.set(unknownMint, toNamedMint({ name: 'N'.repeat(200), symbol: 'S'.repeat(200) }))
     const token = { mint: unknownMint, owner: wallet, before: 0n, after: 5n }
     node.transactions.push({
       ...receive('named', now - 10),
@@ -288,6 +351,18 @@ describe('lists of a Solana wallet', () => {
     const [record] = pages.flatMap(({ records }) => records)
     assert.deepEqual([record?.key, record?.occurredAtMs], ['new', (now - 60) * 1_000])
     assert.ok(record?.unreadable !== undefined)
+  })
+
+  it('transactions that are too long for one answer together are read in several', async () => {
+    const node = startNode()
+    const instructions = [{ programId: 'Unparsed', data: '3'.repeat(1_000_000), accounts: [] }]
+    for (let count = 1; count <= 30; count += 1)
+      node.transactions.push(receive(`s${count}`, now - count, { instructions }))
+    const { keys } = await walk(open(node), wallet, recent)
+    assert.deepEqual(
+      keys,
+      Array.from({ length: 30 }, (_, index) => `s${index + 1}`),
+    )
   })
 
   it('rewards are requested by epoch, from the first transaction of the account to the last epoch that was paid', async () => {

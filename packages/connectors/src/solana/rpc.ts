@@ -38,7 +38,8 @@ export async function fetchResults(rpc: Rpc, calls: readonly Call[]): Promise<un
 
 /**
  * Reads as many of the items as the node answers for in one go, at least one. A node counts each call of a request, and
- * one that allows fewer at once than a page has refuses the page however long it is left alone.
+ * one that allows fewer at once than a page has refuses the page however long it is left alone. Strangers can make
+ * transactions so long that a page of them is more than we read at once.
  */
 export async function readSome<Item, Result>(
   items: readonly Item[],
@@ -48,8 +49,8 @@ export async function readSome<Item, Result>(
     try {
       return { length, result: await read(items.slice(0, length)) }
     } catch (error) {
-      const isRefused = error instanceof SourceError && error.fault === 'rate_limited'
-      if (!isRefused || length <= 1) throw error
+      const isTooMuch = error instanceof SourceError && ['rate_limited', 'unreadable_answer'].includes(error.fault)
+      if (!isTooMuch || length <= 1) throw error
     }
   }
 }

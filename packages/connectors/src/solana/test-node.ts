@@ -76,6 +76,8 @@ export interface TestNode {
   stakes: Map<string, bigint>
   /** By address, as `getMultipleAccounts` gives them. */
   accounts: Map<string, object>
+  /** Accounts that it gives in base64, all of their bytes or those that were asked for. */
+  bytes: Map<string, Buffer>
   epoch: { epoch: number; slotIndex: number; slotsInEpoch: number; absoluteSlot: number }
   rewards: Map<string, { amount: bigint; effectiveSlot: number }>
   /** Makes a method answer with this error. */
@@ -94,6 +96,7 @@ export function startNode(): TestNode {
     nowMs: 1_760_000_000_000,
     transactions: [],
     ...{ lamports: new Map(), tokens: [], stakes: new Map(), accounts: new Map(), rewards: new Map() },
+    bytes: new Map(),
     epoch: { epoch: 800, slotIndex: 200_000, slotsInEpoch: 432_000, absoluteSlot: 800 * 432_000 + 200_000 },
     ...{ errors: new Map(), asked: [] },
   }
@@ -134,7 +137,7 @@ function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
     case 'getProgramAccounts':
       return [...node.stakes].map(([pubkey, lamports]) => ({ pubkey, account: { lamports, data: ['', 'base64'] } }))
     case 'getMultipleAccounts':
-      return { context, value: (params[0] as string[]).map((address) => node.accounts.get(address) ?? null) }
+      return { context, value: (params[0] as string[]).map((address) => findAccount(node, address, params[1])) }
     case 'getSignaturesForAddress':
       return listSignatures(node, first, params[1] as { limit: number; before?: string })
     case 'getTransaction': {
@@ -157,6 +160,35 @@ function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
     default:
       throw new Error(`the node of these tests does not have ${method}`)
   }
+}
+
+function findAccount({ accounts, bytes }: TestNode, address: string, config: unknown): object | null {
+  const data = bytes.get(address)
+  if (data === undefined) return accounts.get(address) ?? null
+  const { dataSlice } = config as { dataSlice?: { offset: number; length: number } }
+  const { offset, length } = dataSlice ?? { offset: 0, length: data.length }
+  return { data: [data.toString('base64', offset, offset + length), 'base64'] }
+}
+
+/** What the author of a token wrote into its mint under Token-2022, behind an extension of another kind. */
+export function toNamedMint({ name, symbol, more = '' }: { name: string; symbol: string; more?: string }): Buffer {
+  const text = (value: string): Buffer => {
+    const bytes = Buffer.from(`0000${value}`)
+    bytes.writeUInt32LE(bytes.length - 4)
+    return bytes
+  }
+  const extension = (kind: number, data: Buffer): Buffer => {
+    const head = Buffer.alloc(4)
+    head.writeUInt16LE(kind)
+    head.writeUInt16LE(data.length, 2)
+    return Buffer.concat([head, data])
+  }
+  const count = Buffer.from([1, 0, 0, 0])
+  const metadata = [Buffer.alloc(64, 7), text(name), text(symbol), text('https://token.example'), count]
+  return Buffer.concat([
+    ...[Buffer.alloc(165), Buffer.from([1]), extension(18, Buffer.alloc(64, 7))],
+    extension(19, Buffer.concat([...metadata, text('more'), text(more)])),
+  ])
 }
 
 function listTokens(node: TestNode, owner: string, programId: string): object[] {
