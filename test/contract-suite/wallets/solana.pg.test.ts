@@ -214,6 +214,24 @@ describe('wallets on Solana', async () => {
     assert.ok(Object.keys(sum(expected)).length > 4)
   })
 
+  it('tokens have the names that Metaplex or the mint gives them, however much text is beside a name', async () => {
+    const named = await world.newWallet('empty')
+    const deposit = { type: 'deposit', amount: '1' }
+    await named.book(...['SOL', 'PICTURE', 'TAXED'].map((asset) => ({ ...deposit, asset })))
+    await engine.moveClock(finalMs)
+    const { userKey, connectionKey } = await world.connect(named)
+    const rows = await engine.db.rows<{ symbol: string; name: string }>(
+      `select a.symbol, a.name from holdings h join assets a using (asset_key)
+       where h.user_key = $1 and h.connection_key = $2 order by a.symbol`,
+      [userKey, connectionKey],
+    )
+    assert.deepEqual(rows, [
+      { symbol: 'PIC', name: 'Picture of a Mountain' },
+      { symbol: 'SOL', name: 'Solana' },
+      { symbol: 'TAX', name: 'Taxed' },
+    ])
+  })
+
   it('every kind of event has its own meaning, and the balances are proved', async () => {
     await assertJudged(world, ref, wallet)
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.proof_grade, 'proved')

@@ -24,6 +24,7 @@ export interface Funds {
 export function createFunds(chain: Chain, founder: Key): Funds {
   for (const [code, token] of Object.entries(tokens)) {
     if (code !== 'WSOL') placeMint(chain, token, founder.address, token.supply)
+    if ('namedInMint' in token) continue
     place(chain, metadataAddress(token.mint), encodeMetadata(token, founder.address), metadataProgram)
   }
   place(chain, validator, encodeVoteAccount(validator, commission), voteProgram)

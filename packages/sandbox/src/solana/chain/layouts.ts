@@ -91,16 +91,35 @@ export function encodeMint(token: Token, authority: Address, supply: bigint): Bu
     ...[word(1), bytesOf(authority), number(supply)],
     ...[Buffer.of(token.decimals, 1), word(0), Buffer.alloc(32)],
   ])
-  if (token.transferFeeBasisPoints === undefined) return base
-  // TransferFeeConfig has two authorities, the withheld amount, and the fee before and after an epoch.
+  const extensions = [...encodeTransferFee(token, authority), ...encodeName(token, authority)]
+  if (extensions.length === 0) return base
+  return Buffer.concat([base, Buffer.alloc(kindOffset - mintBytes), Buffer.of(kinds.mint), ...extensions])
+}
+
+/** TransferFeeConfig has two authorities, the withheld amount, and the fee before and after an epoch. */
+function encodeTransferFee({ transferFeeBasisPoints }: Token, authority: Address): Buffer[] {
+  if (transferFeeBasisPoints === undefined) return []
   const points = Buffer.alloc(2)
-  points.writeUInt16LE(token.transferFeeBasisPoints)
+  points.writeUInt16LE(transferFeeBasisPoints)
   const fee = [number(0n), number(never), points]
   const config = Buffer.concat([bytesOf(authority), bytesOf(authority), number(0n), ...fee, ...fee])
+  return encodeExtension(1, config)
+}
+
+/** TokenMetadata: who may change it, the mint, name, symbol, a link, and pairs of texts. */
+function encodeName({ mint, name, symbol, namedInMint }: Token, authority: Address): Buffer[] {
+  if (namedInMint === undefined) return []
+  const text = (value: string): Buffer => Buffer.concat([word(Buffer.byteLength(value)), Buffer.from(value)])
+  const pairs = [word(1), text('more'), text('\u0001'.repeat(namedInMint.moreLength))]
+  const data = [bytesOf(authority), bytesOf(mint), text(name), text(symbol), text(''), ...pairs]
+  return encodeExtension(19, Buffer.concat(data))
+}
+
+function encodeExtension(type: number, data: Buffer): Buffer[] {
   const head = Buffer.alloc(4)
-  head.writeUInt16LE(1)
-  head.writeUInt16LE(config.length, 2)
-  return Buffer.concat([base, Buffer.alloc(kindOffset - mintBytes), Buffer.of(kinds.mint), head, config])
+  head.writeUInt16LE(type)
+  head.writeUInt16LE(data.length, 2)
+  return [head, data]
 }
 
 /** What Metaplex's program keeps of a token: names are padded with zeros to their greatest length. */

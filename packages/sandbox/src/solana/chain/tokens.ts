@@ -19,6 +19,8 @@ export interface Token {
   supply: bigint
   /** Token-2022: hundredths of a percent that the mint keeps of every transfer. */
   transferFeeBasisPoints?: number
+  /** Token-2022: the name is in the mint, with a text of this length beside it. The others have it at Metaplex. */
+  namedInMint?: { moreLength: number }
 }
 
 const billions = 10n ** 9n
@@ -75,10 +77,10 @@ export const tokens = {
     ...{ name: 'Fine Grains', symbol: 'FINE', mint: ownMint('fine') },
     ...{ decimals: 18, program: tokenProgram, supply: 2n ** 64n - 1n },
   },
-  /** Its mint keeps one percent of every transfer. */
+  /** Its mint keeps one percent of every transfer, its name, and more text than a reader wants. */
   TAXED: {
     ...{ name: 'Taxed', symbol: 'TAX' },
-    mint: ownMint('taxed'),
+    ...{ mint: ownMint('taxed'), namedInMint: { moreLength: 60_000 } },
     ...{ decimals: 9, program: token2022Program, supply: billions * 10n ** 9n, transferFeeBasisPoints: 100 },
   },
 } as const satisfies Record<string, Token>

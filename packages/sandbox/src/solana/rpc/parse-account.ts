@@ -139,9 +139,28 @@ function describeExtension({ type, data }: Extension): object {
       return { extension: 'transferFeeAmount', state: { withheldAmount: data.readBigUInt64LE(0) } }
     case 7:
       return { extension: 'immutableOwner' }
+    case 19:
+      return { extension: 'tokenMetadata', state: parseTokenMetadata(data) }
     default:
       return { extension: 'unparseableExtension' }
   }
+}
+
+function parseTokenMetadata(data: Buffer): object {
+  let at = 64
+  const takeNumber = (): number => {
+    at += 4
+    return data.readUInt32LE(at - 4)
+  }
+  const takeText = (): string => {
+    const length = takeNumber()
+    at += length
+    return data.toString('utf8', at - length, at)
+  }
+  const [name, symbol, uri] = [takeText(), takeText(), takeText()]
+  const additionalMetadata = Array.from({ length: takeNumber() }, () => [takeText(), takeText()])
+  const [updateAuthority, mint] = [toBase58(data.subarray(0, 32)), toBase58(data.subarray(32, 64))]
+  return { additionalMetadata, mint, name, symbol, updateAuthority, uri }
 }
 
 function parseStakeAccount(account: EncodedAccount): object | undefined {
