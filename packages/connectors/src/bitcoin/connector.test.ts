@@ -537,6 +537,20 @@ describe('a server', () => {
     assert.ok(chain.asked.length <= 10)
   })
 
+  it('that gives many more transactions than a page has is not read on', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
+    const reader = chain.open()
+    const books = new Books()
+    await books.readBalance(reader)
+    const page = JSON.stringify(Array.from({ length: 10_001 }, () => chain.transactions[0]))
+    chain.broken = () => (chain.asked.at(-1)?.endsWith('/txs') === true ? new Response(page) : chain.answerLast())
+    await assert.rejects(books.readWindow(reader, 0, chain.nowMs), (error) => {
+      assert.ok(error instanceof SourceError)
+      return error.fault === 'unreadable_answer'
+    })
+  })
+
   it('that fails in the middle of a wallet loses one batch, and the next call continues after the others', async () => {
     const chain = new TestChain()
     const reader = chain.open()

@@ -17,6 +17,7 @@
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { toPageRows } from '../kit/records.ts'
 import { replaceableDepth } from './definition.ts'
 import type { Esplora } from './esplora.ts'
 import { pollBatch } from './poll.ts'
@@ -191,7 +192,7 @@ async function readAddress(walk: Walk, mark: Extract<PageMark, { at: 'addresses'
   if (entry === undefined) return { records: [], next: undefined }
   const { tipHeight } = mark
   const from = mark.from ?? startOf(entry)
-  const rows = await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null)
+  const rows = toPageRows(await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null))
   const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
   const records = seen.flatMap((one) => (isTooMany(state, one) ? [] : [keep(walk, one, tipHeight)]))
   const goesOn = moveOn(entry, { seen, from, window, tipHeight })

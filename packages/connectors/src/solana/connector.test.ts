@@ -365,6 +365,25 @@ describe('lists of a Solana wallet', () => {
     )
   })
 
+  it('a transaction with more accounts than the chain allows is reported, and none of them is learned', async () => {
+    const node = startNode()
+    const accounts = Array.from({ length: 257 }, (_, index) => ({
+      ...{ key: index === 0 ? wallet : `Account${index}`, before: 1n, after: 1n },
+      token: { mint: usdc, owner: wallet, before: 0n, after: 1n },
+    }))
+    node.transactions.push({ signature: 'wide', atSeconds: now - 60, accounts }, receive('plain', now - 120))
+    const { pages, state } = await walk(open(node), wallet, recent)
+    const records = pages.flatMap((page) => page.records)
+    assert.deepEqual(
+      records.map(({ key, unreadable }) => [key, unreadable !== undefined]),
+      [
+        ['wide', true],
+        ['plain', false],
+      ],
+    )
+    assert.deepEqual(state, { address: wallet })
+  })
+
   it('rewards are requested by epoch, from the first transaction of the account to the last epoch that was paid', async () => {
     const node = startNode()
     const firstSlot = 790 * 432_000 + 5

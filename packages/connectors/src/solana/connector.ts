@@ -48,7 +48,7 @@ export const connector: Connector = {
 function openReader(credentials: WalletCredentials, io: Io): AccountReader {
   const rpc = createRpc(io)
   const fetchNames = createNames(rpc)
-  const seen = new Map<string, unknown>()
+  const seen = new Map<string, string>()
   return {
     verify: async () => fetchAccount(rpc, readAddress(credentials)),
     async fetchBalances(given) {

@@ -7,6 +7,7 @@
  * account, or merged with one, has the same authorities.
  */
 import { z } from 'zod'
+import { accountsMax } from './records.ts'
 
 export interface FoundAccounts {
   tokens: readonly string[]
@@ -28,12 +29,15 @@ const instruction = z.object({
 const instructions = z.array(instruction)
 const shape = z.object({
   transaction: z.object({
-    message: z.object({ accountKeys: z.array(z.object({ pubkey: z.string() })), instructions: instructions.catch([]) }),
+    message: z.object({
+      accountKeys: z.array(z.object({ pubkey: z.string() })).max(accountsMax),
+      instructions: instructions.catch([]),
+    }),
   }),
   meta: z.object({
     err: z.unknown(),
-    preTokenBalances: z.array(tokenBalance).nullish(),
-    postTokenBalances: z.array(tokenBalance).nullish(),
+    preTokenBalances: z.array(tokenBalance).max(accountsMax).nullish(),
+    postTokenBalances: z.array(tokenBalance).max(accountsMax).nullish(),
     innerInstructions: z.array(z.object({ instructions })).nullish().catch(null),
   }),
 })

@@ -14,7 +14,7 @@
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { parseJsonVerbatim, withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
 import type { FetchNames } from './names.ts'
@@ -61,8 +61,8 @@ export interface PageContext {
   rpc: Rpc
   fetchNames: FetchNames
   address: string
-  /** Transactions that this reader has read: one may be in several lists. */
-  seen: Map<string, unknown>
+  /** Transactions that this reader has read, as text: one may be in several lists. */
+  seen: Map<string, string>
   nowMs: number
 }
 
@@ -138,7 +138,8 @@ async function readRows(context: PageContext, request: PageRequest, rows: readon
   })
   const names = await context.fetchNames(shown.flatMap(({ found }) => found.mints))
   return shown.map(({ row, transaction, found }) => {
-    const named = Object.fromEntries(Object.entries(names).filter(([mint]) => found.mints.includes(mint)))
+    const own = new Set(found.mints)
+    const named = Object.fromEntries(Object.entries(names).filter(([mint]) => own.has(mint)))
     return { record: toRecord(toBody(transaction, named), window, row), found }
   })
 }
@@ -165,6 +166,8 @@ function isFinal({ confirmationStatus }: Row): boolean {
 }
 
 const seenMax = 200
+/** Most have some ten thousand characters. A few pages of the longest answers, parsed, would fill the memory. */
+const seenLengthMax = 100_000
 const unsupportedVersion = '-32015'
 
 interface Answer {
@@ -180,8 +183,14 @@ async function fetchWanted({ rpc, seen }: PageContext, rows: readonly Row[]): Pr
     unseen.map(({ signature }) => ({ method: 'getTransaction', params: [signature, config] })),
   )
   const fetched = new Map(unseen.map((row, index) => [row.signature, readTold(row, outcomes[index])]))
-  const answers = rows.map((row) => ({ row, transaction: seen.get(row.signature) ?? fetched.get(row.signature) }))
-  for (const { row, transaction } of answers) if (isFinal(row)) seen.set(row.signature, transaction)
+  const answers = rows.map((row) => {
+    const text = seen.get(row.signature)
+    return { row, transaction: text === undefined ? fetched.get(row.signature) : parseJsonVerbatim(text) }
+  })
+  for (const { row, transaction } of answers) {
+    const text = isFinal(row) ? JSON.stringify(transaction) : undefined
+    if (text !== undefined && text.length <= seenLengthMax) seen.set(row.signature, text)
+  }
   for (const signature of [...seen.keys()].slice(0, -seenMax)) seen.delete(signature)
   return answers
 }

@@ -10,6 +10,12 @@ import { isJsonObject, parseJson } from '../kit/json.ts'
 import type { TokenName } from './assets.ts'
 import { digits } from './rpc.ts'
 
+/**
+ * An instruction names the accounts of its transaction by one byte each (solana.com/docs/core/transactions). What is
+ * compared with every account takes minutes for the fifty thousand that an answer may have.
+ */
+export const accountsMax = 256
+
 const tokenBalanceSchema = z.object({
   accountIndex: digits,
   mint: z.string(),
@@ -23,15 +29,20 @@ const transactionSchema = z.object({
   blockTime: digits,
   transaction: z.object({
     signatures: z.array(z.string()).min(1),
-    message: z.object({ accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).min(1) }),
+    message: z.object({
+      accountKeys: z
+        .array(z.object({ pubkey: z.string(), signer: z.boolean() }))
+        .min(1)
+        .max(accountsMax),
+    }),
   }),
   meta: z.object({
     err: z.unknown(),
     fee: digits,
-    preBalances: z.array(digits),
-    postBalances: z.array(digits),
-    preTokenBalances: z.array(tokenBalanceSchema).nullish(),
-    postTokenBalances: z.array(tokenBalanceSchema).nullish(),
+    preBalances: z.array(digits).max(accountsMax),
+    postBalances: z.array(digits).max(accountsMax),
+    preTokenBalances: z.array(tokenBalanceSchema).max(accountsMax).nullish(),
+    postTokenBalances: z.array(tokenBalanceSchema).max(accountsMax).nullish(),
   }),
   names: z.record(z.string(), z.object({ symbol: z.string(), name: z.string() })).default({}),
 })
