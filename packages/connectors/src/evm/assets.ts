@@ -39,9 +39,14 @@ export function nftAsset(chain: Chain, contract: Contract, tokenId: string): Nam
 
 /** Cut to what fits into a list; a contract without a symbol is called by its address. */
 export function describe({ address, symbol, name }: Contract): { symbol: string; name: string } {
-  const given = [...symbol.trim()].slice(0, symbolMax).join('')
+  const given = cut(symbol, symbolMax)
   const shown = given === '' ? `${address.slice(0, 6)}…${address.slice(-4)}` : given
-  return { symbol: shown, name: [...name.trim()].slice(0, nameMax).join('') || shown }
+  return { symbol: shown, name: cut(name, nameMax) || shown }
+}
+
+/** A character has two units of text at most. Of a name that fills an answer, only these are taken apart. */
+function cut(text: string, lengthMax: number): string {
+  return [...text.trim().slice(0, 2 * lengthMax)].slice(0, lengthMax).join('')
 }
 
 function toNamed({ assetId, symbol, name }: Asset): NamedAsset {

@@ -9,22 +9,26 @@
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from '../kit/connector.ts'
-import { fetchAnswer, fetchText, toStatusError } from '../kit/http.ts'
+import { fetchAnswer, fetchText, LongAnswer, toStatusError } from '../kit/http.ts'
 import { isJsonObject, parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
+import { toPageRows } from '../kit/records.ts'
 import { chains, type Chain } from './chains.ts'
 
 export interface ChainClient {
   chain: Chain
   rpc(method: string, params: readonly unknown[]): Promise<unknown>
   /** Rows as the index wrote them, to be kept verbatim. */
-  list(action: string, params: Readonly<Record<string, string | number>>): Promise<unknown[]>
+  list(action: string, params: Readonly<Record<string, string | number>>): Promise<readonly unknown[]>
   now(): number
 }
 
 /** A contract refused the call. The caller decides whether that matters. */
 export class RevertedCall extends SourceError {}
 
-/** A call took longer than the node allows, because of the contract or because the node is overloaded. */
+/**
+ * A call took longer than the node allows, or its answer is longer than any honest one. The contract or the node did
+ * that.
+ */
 export class AbortedCall extends SourceError {}
 
 /** The index does not have this list. Blockscout says so with status 400. */
@@ -60,7 +64,12 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
     async rpc(method, params) {
       const headers = { 'Content-Type': 'application/json' }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const text = await fetchText(io, urls.rpc, { method: 'POST', headers, body })
+      const text = await fetchText(io, urls.rpc, { method: 'POST', headers, body, ...limitsOf(method) }).catch(
+        (error: unknown) => {
+          const isCall = method === 'eth_call' && error instanceof LongAnswer
+          throw isCall ? new AbortedCall('unreadable_answer', `${chain.name}: eth_call: ${error.message}`) : error
+        },
+      )
       const { result, error } = readAnswer(method, rpcAnswer, parseJson(text))
       if (error !== undefined && error !== null) throw toRpcError(chain, method, error)
       if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
@@ -78,6 +87,16 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
     },
     now: () => io.now(),
   }
+}
+
+/**
+ * A group of 150 balances has 48,000 digits. The authors of contracts decide how much theirs return, and ten groups are
+ * asked for at once.
+ */
+const callBytesMax = 1024 * 1024
+
+function limitsOf(method: string): { bytesMax?: number } {
+  return method === 'eth_call' ? { bytesMax: callBytesMax } : {}
 }
 
 const rpcAnswer = z.object({
@@ -126,9 +145,9 @@ const indexAnswer = z.custom<Record<string, unknown>>(isJsonObject).pipe(
   }),
 )
 
-function readRows(what: string, text: string): unknown[] {
+function readRows(what: string, text: string): readonly unknown[] {
   const { status, message, result } = readAnswer(what, indexAnswer, parseJsonVerbatim(text))
-  if (status === '1' && Array.isArray(result)) return result
+  if (status === '1' && Array.isArray(result)) return toPageRows(result as unknown[])
   const words = `${message} ${typeof result === 'string' ? result : ''}`
   if (status === '0' && /^no\b.*\bfound/i.test(message)) return []
   if (/rate limit|limit reached|too many requests/i.test(words)) throw new SourceError('rate_limited', what)

@@ -15,7 +15,7 @@
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { toPageRows, toRawRecord } from '../kit/records.ts'
+import { toRawRecord } from '../kit/records.ts'
 import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { StreamName } from './definition.ts'
@@ -106,7 +106,7 @@ async function listRows(
   client: ChainClient,
   stream: StreamName,
   params: Readonly<Record<string, string | number>>,
-): Promise<unknown[]> {
+): Promise<readonly unknown[]> {
   try {
     return await client.list(actions[stream], params)
   } catch (error) {
@@ -148,7 +148,7 @@ function readRows(
   { finalBlock, atMs }: Height & { finalBlock: number },
 ): ReadRow[] {
   const seen = new Map(counts)
-  return toPageRows(rows).flatMap((row): ReadRow[] => {
+  return rows.flatMap((row): ReadRow[] => {
     const heads: Head[] = []
     const record = toRawRecord(JSON.stringify(row), window, (body) => {
       const head = headReaders[stream](body)
@@ -255,16 +255,19 @@ async function finish(
 /** Whether the chain still has the transaction in the block in which it was seen. */
 async function stands(client: ChainClient, { hash, block, blockHash }: Recent): Promise<boolean> {
   const found = await findReceipt(client, hash)
-  if (found === undefined || Number(found.receipt.blockNumber) !== block) return false
-  return blockHash === null || blockHash === '' || blockHash.toLowerCase() === found.receipt.blockHash.toLowerCase()
+  if (found === undefined || Number(found.blockNumber) !== block) return false
+  return blockHash === null || blockHash === '' || blockHash.toLowerCase() === found.blockHash
 }
 
-async function findReceipt(client: ChainClient, hash: string): Promise<{ receipt: Receipt; body: string } | undefined> {
+async function findReceipt(client: ChainClient, hash: string): Promise<Receipt | undefined> {
   const answer = await client.rpc('eth_getTransactionReceipt', [hash])
-  return answer === null ? undefined : { receipt: readReceipt(answer), body: JSON.stringify(answer) }
+  return answer === null ? undefined : readReceipt(answer)
 }
 
-/** Receipts of the transactions that the wallet paid for, where the index does not give the fee of the first layer. */
+/**
+ * Receipts of the transactions that the wallet paid for, where the index does not give the fee of the first layer. Only
+ * what is used of a receipt is kept: its logs may fill an answer, and a page has a hundred receipts.
+ */
 async function fetchReceipts(
   { client, address }: PageContext,
   rows: readonly ReadRow[],
@@ -278,8 +281,9 @@ async function fetchReceipts(
   }))
   return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
     // A receipt without a first-layer fee adds nothing to the row.
-    if (receipt === undefined || receipt.receipt.l1Fee === undefined || receipt.receipt.l1Fee === null) return []
-    return [{ key: receiptKey(key), occurredAtMs, body: receipt.body, ...(isPending ? { pending: true } : {}) }]
+    if (receipt?.l1Fee === undefined || receipt.l1Fee === null) return []
+    const body = JSON.stringify(receipt)
+    return [{ key: receiptKey(key), occurredAtMs, body, ...(isPending ? { pending: true } : {}) }]
   })
 }
 

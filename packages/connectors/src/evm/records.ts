@@ -92,7 +92,7 @@ const withdrawal = z.object({
 })
 const receipt = z.object({
   transactionHash: hash,
-  blockHash: z.string(),
+  blockHash: hash,
   blockNumber: z.string().regex(/^0x[0-9a-f]{1,12}$/i),
   l1Fee: z
     .string()

@@ -105,5 +105,8 @@ function toTokens(chain: Chain, rows: readonly TokenRow[]): Token[] {
 }
 
 function toNfts(standard: Nft['standard'], rows: readonly TokenRow[]): Nft[] {
-  return rows.flatMap((row) => listPieces(row).map(({ tokenId }): Nft => ({ ...toContract(row), standard, tokenId })))
+  return rows.flatMap((row) => {
+    const contract = toContract(row)
+    return listPieces(row).map(({ tokenId }): Nft => ({ ...contract, standard, tokenId }))
+  })
 }

@@ -31,6 +31,8 @@ export interface TestChain {
   errors: Map<string, NodeError>
   /** Multicall3 is deployed. An error of one of its calls is an error of the whole. */
   hasMulticall: boolean
+  /** Changes what Multicall3 answers. */
+  distort(answer: string): string
   /** Replace the next answers of the index, each once. */
   answers: { status: number; text: string }[]
   questions: URLSearchParams[]
@@ -58,7 +60,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     height: 20_000,
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
-    ...{ answers: [], questions: [], methods: [], hasMulticall: false },
+    ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
   }
   return chain
 }
@@ -152,7 +154,9 @@ function answerRpc(chain: TestChain, method: string, params: readonly unknown[])
       return chain.codes.get(first) ?? '0x'
     case 'eth_call': {
       const packed = findPacked(chain, method, params)
-      return packed === undefined ? (chain.calls.get(nameOf(method, params)) ?? '0x') : answerPacked(chain, packed)
+      return packed === undefined
+        ? (chain.calls.get(nameOf(method, params)) ?? '0x')
+        : chain.distort(answerPacked(chain, packed))
     }
     default:
       throw new Error(`the test chain does not know ${method}`)

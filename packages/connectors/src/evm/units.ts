@@ -3,24 +3,17 @@
  *
  * The contracts are called in groups through Multicall3, which has one address on all chains (multicall3.com); where it
  * is not deployed, each contract is called separately. A stranger can send a wallet tokens whose contracts use up the
- * gas or the time of the whole call. Then the group is asked again in parts, down to single contracts.
+ * gas, the time or the length of the answer of the whole call. Then the group is asked again in parts, down to single
+ * contracts.
  *
  * One call of the connector makes no more requests than its price covers. What is left stays in the round.
  */
 import { isKnownAsset, SourceError } from '@assay/core'
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  erc20Abi,
-  erc721Abi,
-  multicall3Abi,
-  parseAbi,
-  type Address,
-  type Hex,
-} from 'viem'
+import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address, type Hex } from 'viem'
 import { tokenAsset, wrappedContract } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { AbortedCall, groupSize, RevertedCall, toBigInt, type ChainClient } from './client.ts'
+import { findWord, packCalls, readResults, type ContractCall } from './multicall.ts'
 import { keyOf, type ChainRound, type ChainState, type Nft, type Token, type Units } from './state.ts'
 
 /** The most requests to nodes in one call. The budget charges this many; the next call continues. */
@@ -40,11 +33,6 @@ const searchMax = 100
 const abortedWeight = 5
 
 type Group = NonNullable<ChainRound['unasked']>['groups'][number]
-
-interface ContractCall {
-  to: Address
-  data: Hex
-}
 
 /** One token or piece, and how its contract is asked. */
 interface Position extends ContractCall {
@@ -114,7 +102,7 @@ async function askSome(
     unasked.effort += effort
     if (partSize !== undefined) return split(group, partSize)
     for (const [at, { list, key, toUnits }] of positions.slice(...group).entries()) {
-      const word = findUint(words?.[at])
+      const word = words?.[at]
       const amount = word === undefined ? 0n : toUnits(word)
       if (amount > 0n) units[list][key] = amount.toString()
     }
@@ -140,8 +128,8 @@ function leaveKnown(positions: readonly Position[], group: Group): Group[] {
 }
 
 interface GroupAnswer {
-  /** Undefined where a contract refused. */
-  words?: readonly (Hex | undefined)[]
+  /** Undefined where a contract refused, or answered less than a word: its tokens cannot be moved either. */
+  words?: readonly (bigint | undefined)[]
   /** The group has to be asked again in parts of this size. */
   partSize?: number
   /** What this answer takes from the search of the round. */
@@ -154,7 +142,10 @@ async function askGroup(client: ChainClient, positions: readonly Position[]): Pr
   const partSize = isWhole ? partMax : 1
   const alone = positions.length === 1 ? positions[0] : undefined
   try {
-    if (alone !== undefined) return { words: [await askAlone(client, alone)], effort }
+    if (alone !== undefined) {
+      const answer = await askAlone(client, alone)
+      return { words: [answer && findWord(answer)], effort }
+    }
     const answer = await askTogether(client, positions)
     // No contract failed, so calling each one separately does not count as a search.
     if (answer === 'absent') return { partSize: 1, effort: -positions.length }
@@ -169,17 +160,11 @@ async function askGroup(client: ChainClient, positions: readonly Position[]): Pr
 async function askTogether(
   client: ChainClient,
   calls: readonly ContractCall[],
-): Promise<(Hex | undefined)[] | 'absent' | undefined> {
-  const packed = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-  const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [packed] })
-  const answer = await askAlone(client, { to: multicallAddress, data })
+): Promise<(bigint | undefined)[] | 'absent' | undefined> {
+  const answer = await askAlone(client, packCalls(calls))
   if (answer === undefined) return undefined
-  if (answer === '0x') return 'absent'
-  const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
-  return results.map(({ success, returnData }) => (success ? returnData : undefined))
+  return answer === '0x' ? 'absent' : readResults(answer, calls.length)
 }
-
-const multicallAddress = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
   try {
@@ -190,11 +175,6 @@ async function askAlone(client: ChainClient, { to, data }: ContractCall): Promis
     throw error
   }
   throw new SourceError('unreadable_answer', `${client.chain.name}: eth_call: not hexadecimal`)
-}
-
-/** Undefined where a destroyed or broken contract answers less than a word; its tokens cannot be moved either. */
-function findUint(answer: Hex | undefined): bigint | undefined {
-  return answer !== undefined && /^0x[0-9a-f]{64}/i.test(answer) ? BigInt(answer.slice(0, 66)) : undefined
 }
 
 const erc1155Abi = parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)'])

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { UnderlyingSource } from 'node:stream/web'
 import { describe, it, mock } from 'node:test'
 import type { SourceError } from '@assay/core'
-import { fetchText } from './http.ts'
+import { fetchText, LongAnswer } from './http.ts'
 
 const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00Z') }
 
@@ -92,6 +92,13 @@ describe('one request', () => {
       write()
     }
     await assert.rejects(answerOf(endless), fails('unreadable_answer'))
+  })
+
+  it('a call with short answers sets a lower limit of its own', async () => {
+    const long: typeof fetch = async () => new Response('1'.repeat(101))
+    const ask = (bytesMax: number) => fetchText({ ...io, fetch: long }, 'https://example.test/path', { bytesMax })
+    await assert.rejects(ask(100), (error) => error instanceof LongAnswer)
+    assert.equal((await ask(101)).length, 101)
   })
 
   it('an answer with more values than memory has room for is refused before it is parsed', async () => {

@@ -15,6 +15,9 @@ const bodyBytesMax = 16 * 1024 * 1024
  * block of 4 MB each, with four characters for each byte: it is in the witness and in a script.
  */
 const receivedBytesMax = 400 * 1024 * 1024
+/** Each part of an answer takes time, however short it is. Servers send kilobytes; one that flushes often sends hundreds. */
+const partBytesMin = 256
+const partsMax = 10_000
 /**
  * Lists, objects and members of one answer. 16 MiB of the shortest ones take close to a gigabyte once they are parsed,
  * and a worker reads several answers at once. Honest answers have 15 bytes or more for each, so none of that length
@@ -42,7 +45,12 @@ interface RequestOptions {
   omittedMembers?: readonly string[]
   /** What a status means at this provider, where that differs from "it is down". */
   faultByStatus?: Readonly<Record<number, Fault>>
+  /** For calls whose honest answers are far shorter than the longest that is read. */
+  bytesMax?: number
 }
+
+/** The answer has more than is read. */
+export class LongAnswer extends SourceError {}
 
 type RequestIo = Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>
 
@@ -125,20 +133,22 @@ function findRetryAfterMs(header: string | null, nowMs: number): number | undefi
 /** The time limit starts anew with every 16 MiB, which only an answer with members to leave out can have. */
 async function readBody(
   response: Response,
-  { omittedMembers }: RequestOptions,
+  { omittedMembers, bytesMax = bodyBytesMax }: RequestOptions,
   restartTimeLimit: () => void,
 ): Promise<string> {
   const keep = omittedMembers && omitMembers(omittedMembers)
-  const receivedMax = keep === undefined ? bodyBytesMax : receivedBytesMax
+  const receivedMax = keep === undefined ? bytesMax : receivedBytesMax
   const decoder = new TextDecoder()
   let text = ''
-  let [received, kept, timedTo] = [0, 0, bodyBytesMax]
+  let [received, kept, timedTo, parts] = [0, 0, bodyBytesMax, 0]
   try {
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       const part = keep?.(chunk) ?? chunk
       received += chunk.byteLength
       kept += part.byteLength
+      parts += 1
       if (received > receivedMax) throw tooMuch(`more than ${receivedMax} bytes`)
+      if (parts > partsMax + received / partBytesMin) throw tooMuch('very many parts')
       if (kept > bodyBytesMax) throw tooMuch(`more than ${bodyBytesMax} bytes`)
       if (received > timedTo) {
         timedTo += bodyBytesMax
@@ -182,8 +192,8 @@ function assertReadable(text: string): void {
  * The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
  * and the wallets of all other users would wait with them.
  */
-function tooMuch(what: string): SourceError {
-  return new SourceError('unreadable_answer', `an answer of ${what}`)
+function tooMuch(what: string): LongAnswer {
+  return new LongAnswer('unreadable_answer', `an answer of ${what}`)
 }
 
 const [quote, comma, openingBracket, closingBracket, openingBrace, closingBrace] = [34, 44, 91, 93, 123, 125]

@@ -53,11 +53,12 @@ export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): M
     const asset = tokenAsset(chain, toContract(row))
     return toMoves(own, row, asset, toAmount(BigInt(row.value ?? '0'), toDecimals(row)))
   })
-  const pieces = rows.nfts.flatMap((row) =>
-    listPieces(row).flatMap(({ tokenId, amount }) =>
-      toMoves(own, row, nftAsset(chain, toContract(row), tokenId), toAmount(BigInt(amount), 0)),
-    ),
-  )
+  const pieces = rows.nfts.flatMap((row) => {
+    const contract = toContract(row)
+    return listPieces(row).flatMap(({ tokenId, amount }) =>
+      toMoves(own, row, nftAsset(chain, contract, tokenId), toAmount(BigInt(amount), 0)),
+    )
+  })
   return [...withWraps(chain, coins, rows), ...tokens, ...pieces]
 }
 

@@ -1,0 +1,152 @@
+/**
+ * Answers that are small on the wire and large once they are read: a node, an index or the author of a contract must
+ * not stop or end the worker that reads them.
+ */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { findAssetByContract, SourceError } from '@assay/core'
+import { encodeFunctionData, erc20Abi, type Address } from 'viem'
+import type { AccountReader, Balances, ConnectorState } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+import { startChain, timeOf, type TestChain } from './test-chain.ts'
+
+const address = '0x52908400098527886e0f7030069857d2e4169ee7'
+const weth = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+const balanceOf = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address as Address] })
+const contracts = Array.from({ length: 149 }, (_, index) => `0x${(0x5000 + index).toString(16).padStart(40, '4')}`)
+
+const word = (value: number | bigint): string => value.toString(16).padStart(64, '0')
+
+function row(block: number, contract: string, more: object) {
+  return {
+    ...{ blockNumber: String(block), timeStamp: String(timeOf(block)), hash: `0x${word(block)}` },
+    ...{ from: weth, to: address, contractAddress: contract, tokenDecimal: '0', ...more },
+  }
+}
+
+/** A wallet with 149 tokens that a stranger made, and wrapped coins: they are asked for in one call. */
+async function openWallet(t: TestContext): Promise<{ chain: TestChain; reader: AccountReader }> {
+  const chain = await startChain(t)
+  chain.hasMulticall = true
+  chain.lists.set(
+    'tokentx',
+    contracts.map((contract, index) => row(10 + index, contract, { value: '5' })),
+  )
+  for (const contract of [...contracts, weth]) chain.calls.set(`${contract} ${balanceOf}`, `0x${word(5)}`)
+  return { chain, reader: connector.open({ type: 'wallet', address }, chain.io) }
+}
+
+async function readToEnd(reader: AccountReader): Promise<Balances['balances']> {
+  let state: ConnectorState = {}
+  for (let calls = 0; calls < 20; calls += 1) {
+    const answer = await reader.fetchBalances(state)
+    if (answer.isPartial !== true) return answer.balances
+    state = answer.state ?? state
+  }
+  throw new Error('the balances were not read within 20 calls')
+}
+
+const isUnreadable = (error: unknown): boolean => error instanceof SourceError && error.fault === 'unreadable_answer'
+
+/** What the process computed meanwhile. Other processes of the machine do not count. */
+async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+describe('the answer of a node to a group of calls', () => {
+  /** Replaces a word, counted from the beginning of the answer. */
+  const withWord = (at: number, value: number | bigint) => (answer: string) =>
+    `${answer.slice(0, 2 + 64 * at)}${word(value)}${answer.slice(2 + 64 * (at + 1))}`
+
+  // 150 results: the place of the list, its length, the places of the results from word 2, the first result at 152.
+  for (const [what, distort] of [
+    ['fewer results than calls', withWord(1, 149)],
+    ['more results than calls', withWord(1, 151)],
+    ['more results than there are numbers', withWord(1, 2n ** 255n)],
+    ['a list that begins outside of it', withWord(0, 2n ** 40n)],
+    ['a result outside of it', withWord(2, 2n ** 40n)],
+    ['a result that is neither a success nor a failure', withWord(152, 2)],
+    ['bytes outside of it', withWord(153, 2n ** 40n)],
+    ['more bytes than it has', withWord(154, 2n ** 40n)],
+    ['no results', () => '0x00'],
+    ['text', () => `0x${'zz'.repeat(10_000)}`],
+  ] as const) {
+    it(`is a named fault if it has ${what}`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      assert.equal((await readToEnd(reader)).length, 150)
+      chain.distort = distort
+      await assert.rejects(readToEnd(reader), isUnreadable)
+    })
+  }
+
+  it('is read without effort if all results are the same long one', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const bytes = 14_000 * 32
+    const result = word(1) + word(64) + word(bytes) + word(5) + '00'.repeat(bytes - 32)
+    chain.distort = () => `0x${word(32)}${word(150)}${word(150 * 32).repeat(150)}${result}`
+    const cpuMs = await measureCpuMs(async () => assert.equal((await readToEnd(reader)).length, 150))
+    assert.ok(cpuMs < 2_000, `${cpuMs} ms`)
+  })
+
+  it('is not kept when it is longer than any honest one: known tokens are then not read, and not zero', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    chain.distort = (answer) => `${answer}${'00'.repeat(600_000)}`
+    chain.calls.set(`${weth} ${balanceOf}`, `0x${word(5)}${'00'.repeat(600_000)}`)
+    await assert.rejects(readToEnd(reader), isUnreadable)
+  })
+})
+
+describe('a contract of a stranger', () => {
+  it('that answers with more than a megabyte is left out of the balances, and all others are read', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const long = contracts.slice(70, 73)
+    for (const contract of long) chain.calls.set(`${contract} ${balanceOf}`, `0x${'00'.repeat(700_000)}`)
+    const held = new Set((await readToEnd(reader)).map(({ assetId }) => assetId))
+    assert.equal(held.size, 150 - long.length)
+    assert.ok(held.has(findAssetByContract('evm:1', weth)?.assetId ?? ''))
+  })
+
+  it('that names itself at length and sends thousands of pieces at once is read without effort', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const tokenIDs = Array.from({ length: 5_000 }, (_, index) => String(index))
+    const name = 'x'.repeat(500_000)
+    chain.lists.set('token1155tx', [row(10, contracts[0] ?? '', { tokenIDs, tokenName: name, tokenSymbol: name })])
+    const cpuMs = await measureCpuMs(() => readToEnd(reader))
+    assert.ok(cpuMs < 3_000, `${cpuMs} ms`)
+  })
+})
+
+describe('an index', () => {
+  it('that gives many more rows than were asked for is not read on', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const rows = Array.from({ length: 10_001 }, (_, index) => row(index, weth, { value: '1' }))
+    const text = JSON.stringify({ status: '1', message: 'OK', result: rows })
+    const { state = {} } = await reader.verify()
+    chain.answers.push(...Array.from({ length: 9 }, () => ({ status: 200, text })))
+    await assert.rejects(reader.fetchBalances(state), isUnreadable)
+  })
+})
+
+describe('the receipt of a transaction', () => {
+  it('is kept without its logs, which may fill an answer', async (t) => {
+    const { chain } = await openWallet(t)
+    // Only rollups are asked for receipts.
+    const asBase: typeof fetch = (url, init) => fetch(new Request(url).url.replace('/8453', '/1'), init)
+    const reader = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: asBase })
+    const paid = { from: address, to: weth, value: '1', gasPrice: '1', gasUsed: '21000' }
+    chain.lists.set('txlist', [row(10, '', paid)])
+    const hash = `0x${word(10)}`
+    const receipt = { transactionHash: hash, blockHash: `0x${word(99)}`, blockNumber: '0xa', l1Fee: '0x7b' }
+    chain.receipts.set(hash, { ...receipt, logsBloom: '00'.repeat(2 ** 20), logs: [{ data: '00'.repeat(2 ** 20) }] })
+    const window = { unit: 'block', start: 0, end: 20_001 } as const
+    const request = { stream: 'transactions', partition: '8453', window, pageMark: null, lastingMark: null, state: {} }
+    const { records } = await reader.fetchPage(request)
+    assert.deepEqual(
+      records.filter(({ key }) => key.endsWith(':receipt')).map(({ body }) => JSON.parse(body) as unknown),
+      [receipt],
+    )
+  })
+})
