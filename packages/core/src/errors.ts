@@ -112,17 +112,20 @@ export class SourceError extends Error {
   readonly reason: RefusalReason | undefined
   /** How long the provider asked us to wait, if it said so. */
   readonly retryAfterMs: number | undefined
+  /** Of a `data_hole`: parts of the account of which nothing could be read, by names that a person knows. */
+  readonly unread: readonly string[]
 
   /** `detail` is for logs and must be free of secrets; what a person reads is written from the fault. */
   constructor(
     fault: Fault,
     detail: string,
-    more: { reason?: RefusalReason; retryAfterMs?: number; cause?: unknown } = {},
+    more: { reason?: RefusalReason; retryAfterMs?: number; unread?: readonly string[]; cause?: unknown } = {},
   ) {
     super(detail, { cause: more.cause })
     this.name = 'SourceError'
     this.fault = fault
     this.reason = more.reason
     this.retryAfterMs = more.retryAfterMs
+    this.unread = more.unread ?? []
   }
 }

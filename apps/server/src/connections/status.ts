@@ -22,6 +22,8 @@ export interface Failure {
   /** The key that was used: a failure of an old key does not concern a connection that was repaired since. */
   keyLane: string
   fault: Fault
+  /** Parts of the account of which nothing could be read. */
+  unread?: readonly string[]
   /** When the regular reading tries again. */
   nextTryInMs?: number | undefined
   /** Epoch ms: since when the provider has not answered any connection. */
@@ -32,7 +34,7 @@ const readable = ['syncing', 'active', 'degraded'] as const
 
 /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
 export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
-  const { providerId, keyLane, fault, nextTryInMs, sinceMs } = failure
+  const { providerId, keyLane, fault, unread, nextTryInMs, sinceMs } = failure
   if (needsTheOwner(fault)) {
     // Providers answer "unknown key" for an expired key; we know its end from when it was verified.
     const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
@@ -47,7 +49,8 @@ export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure:
     return false
   }
   const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
-  const message = describeFault(fault, providerName(providerId)).message + describeWait({ sinceMs, nextTryMs })
+  const { message: what } = describeFault(fault, providerName(providerId), unread)
+  const message = what + describeWait({ sinceMs, nextTryMs })
   return setBack(deps.db, ref, { cause: fault, message, keyLane, nextSyncInMs: nextTryInMs })
 }
 

@@ -11,7 +11,8 @@ interface Words {
   fix?: string
 }
 
-type Write = (provider: string, rights: string) => Words
+/** `named`: the rights, or the parts of the account, that the fault is about. */
+type Write = (provider: string, named: string) => Words
 
 const words: Record<Fault, Write> = {
   invalid_credentials: (provider) => ({
@@ -54,18 +55,21 @@ const words: Record<Fault, Write> = {
     message: `${provider} refused the request because of its time or its order.`,
     fix: 'Use a key that no other program uses, and try again.',
   }),
-  data_hole: (provider) => ({
-    message: `${provider} could not give a part of the history.`,
+  data_hole: (provider, parts) => ({
+    message:
+      parts === ''
+        ? `${provider} could not give a part of the history.`
+        : `${provider}: nothing could be read of ${parts} so far. Balances and history there are missing.`,
     fix: 'See what was read to learn which part.',
   }),
 }
 
-export function describeFault(fault: Fault, providerName: string, rights: readonly string[] = []): Words {
-  return words[fault](providerName, quoteAll(rights))
+export function describeFault(fault: Fault, providerName: string, named: readonly string[] = []): Words {
+  return words[fault](providerName, quoteAll(named))
 }
 
-function quoteAll(rights: readonly string[]): string {
-  return rights.map((right) => `“${right}”`).join(', ')
+function quoteAll(names: readonly string[]): string {
+  return names.map((name) => `“${name}”`).join(', ')
 }
 
 /** A refused connection gets different words: it is not retried, and a sign-in has no key. */

@@ -94,7 +94,7 @@ export async function findCoverage(
     const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
       of.stream === stream.name && (partition === undefined || of.partition === partition)
     const own = standings
-      .filter(isShown)
+      .filter((one) => isShown(one) && !isNeverExpected(one.standing))
       .map((one) => ({ ...toReadList(stream, one.standing), gone: toGone(one.partition, one.standing) }))
     if (partition !== undefined && own.length === 0) return []
     // A stream without partitions has one list, also before anything was read of it.
@@ -114,6 +114,14 @@ function toReadList(stream: Stream, { covered, isListed }: ListStanding): ReadLi
     return fromMs === undefined ? [] : [{ startMs: fromMs, endMs }]
   })
   return { covered: spans, isListed: isListed || !stream.partitioned }
+}
+
+/**
+ * A list that the provider stopped naming before anything was read of it, such as those of a chain where a wallet turned
+ * out to be unused.
+ */
+function isNeverExpected({ isListed, open, covered, goneSinceMs }: ListStanding): boolean {
+  return !isListed && open.length === 0 && covered.length === 0 && goneSinceMs === undefined
 }
 
 function toGone(partition = '', { goneSinceMs }: ListStanding): ReadListState['gone'] {
@@ -224,9 +232,8 @@ export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, L
     const [name] = JSON.parse(id) as string[]
     const stream = streams.find((one) => one.name === name && one.required)
     // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
-    return stream === undefined || standing.goneSinceMs !== undefined
-      ? []
-      : [{ stream, spans: toLasting(toReadList(stream, standing)) }]
+    const isLeftOut = standing.goneSinceMs !== undefined || (stream?.partitioned === true && isNeverExpected(standing))
+    return stream === undefined || isLeftOut ? [] : [{ stream, spans: toLasting(toReadList(stream, standing)) }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)

@@ -1,8 +1,9 @@
 /**
- * Lists that the provider no longer knows, and accounts without any list: what coverage reports, and that nothing waits
- * for them.
+ * Lists that the provider no longer knows or has never given, and accounts without any list: what coverage reports, and
+ * that nothing waits for them.
  */
-import { hourMs } from '@assay/core'
+import type { Stream } from '@assay/connectors'
+import { hourMs, parseDecimal, SourceError, zero } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -105,6 +106,87 @@ describe('a list that the provider no longer knows', async () => {
     assert.equal(await countRaw(ref), 16)
     assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
     assert.equal((await findCoverage(ref)).holes.length, 1)
+  })
+})
+
+describe('a list of which nothing could be read yet', async () => {
+  const reader = await openReader()
+
+  async function open(): Promise<{ provider: TestProvider; ref: ConnectionRef }> {
+    const streams = ['coins', 'tokens'].map((name) => ({
+      ...plainStream,
+      ...({ name, unit: 'block', partitioned: true, overlap: 0 } as const),
+    }))
+    const provider = reader.use(createTestProvider({ streams: streams as [Stream, Stream] }))
+    const nowMs = reader.clock.now()
+    provider.height = { height: 100, atMs: nowMs }
+    provider.partitions = streams.flatMap(({ name: stream }) =>
+      ['A', 'B', 'C'].map((partition) => ({ stream, partition })),
+    )
+    provider.lists.set('coins/A', [record('A1', nowMs - hourMs, { height: 50 })])
+    provider.lists.set('tokens/C', [record('C1', nowMs - hourMs, { height: 60 })])
+    provider.answer = ({ window }, page) => ({
+      ...page,
+      ...(page.next === null && { times: { startMs: window.start + 1, endMs: Math.ceil(reader.clock.now()) } }),
+    })
+    provider.answerBalances = () => ({
+      balances: [
+        { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', liquid: parseDecimal('2'), staked: zero },
+      ],
+    })
+    provider.answerHeight = (partition) => {
+      if (partition !== 'B') return provider.height
+      throw new SourceError('data_hole', 'no answer', { unread: ['Basel'] })
+    }
+    return { provider, ref: await reader.connectTest() }
+  }
+  const find = async (ref: ConnectionRef) => {
+    const row = await reader.connections.find(ref, ref.connectionId)
+    assert.ok(row)
+    return row
+  }
+  const coverageOf = async (ref: ConnectionRef) => (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+
+  it('is named, the other lists are read, and the balances do not count as proved', async () => {
+    const { ref } = await open()
+    await reader.drain()
+    assert.deepEqual(await reader.listAmounts(ref), ['1', '1'])
+    const row = await find(ref)
+    assert.deepEqual([row.status, row.status_cause, row.proof_grade], ['syncing', 'data_hole', null])
+    const [issue] = await reader.connections.listIssues(ref)
+    assert.match(issue?.message ?? '', /nothing could be read of “Basel” so far/)
+    for (const { holes, partitions } of await coverageOf(ref)) {
+      assert.equal(partitions.count, 3)
+      assert.match(holes[0]?.message ?? '', /Basel/)
+    }
+  })
+
+  it('is asked for again with the balances; then it is read, and the balances are proved', async () => {
+    const { provider, ref } = await open()
+    await reader.drain()
+    assert.equal(provider.balancesRead, 1)
+    const { answerHeight } = provider
+    provider.answerHeight = (partition) => (provider.balancesRead > 1 ? provider.height : answerHeight(partition))
+    await reader.drain({ delayed: true })
+    const { status, proof_grade: grade } = await find(ref)
+    assert.deepEqual([status, grade], ['active', 'proved'])
+    assert.deepEqual(
+      (await coverageOf(ref)).flatMap(({ holes }) => holes),
+      [],
+    )
+  })
+
+  it('is no longer missed when the provider does not name it any more', async () => {
+    const { provider, ref } = await open()
+    await reader.drain()
+    provider.partitions = provider.partitions.filter(({ partition }) => partition !== 'B')
+    await reader.moveClock(hourMs)
+    await reader.drain({ delayed: true })
+    const { status, proof_grade: grade } = await find(ref)
+    assert.deepEqual([status, grade], ['active', 'proved'])
+    for (const { holes, partitions } of await coverageOf(ref)) {
+      assert.deepEqual([holes, partitions.count], [[], 2])
+    }
   })
 })
 

@@ -95,9 +95,12 @@ export async function readConnection(
   deps.watch.read(opened.providerId, outcome.kind === 'fault' ? outcome.error.fault : outcome.kind)
   const pages = reading.allowance.pagesRead()
   const hasBegun = given !== undefined || pages > 0 || read.kind === 'more'
+  // A part of the account that is unread is asked for with the balances.
+  const isUnread = outcome.kind === 'fault' && outcome.error.unread.length > 0
+  const goesOn = hasBegun && !(isUnread && read.kind === 'done')
   return {
     outcome,
-    run: hasBegun ? run : undefined,
+    run: goesOn ? run : undefined,
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
     isIdle: !reading.hasNews && !standings.hasFailures,
     ...toProvable(reading),

@@ -5,7 +5,7 @@
  *
  *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
  */
-import { SourceError } from '@assay/core'
+import { SourceError, type Fault } from '@assay/core'
 import type { Stop } from '../metering/index.ts'
 import { keepFinished } from './commit.ts'
 import { idOf, standingOf, type List } from './standings.ts'
@@ -176,7 +176,7 @@ async function findHeight(reading: Reading, list: List): Promise<number | Stop> 
   const { reader } = reading.opened
   const asked = await reading.ask(list.stream.cost, async () => {
     if (reader.fetchHeight === undefined) throw new TypeError(`${reading.opened.providerId} does not tell its height`)
-    return reader.fetchHeight(list.stream.name, list.partition)
+    return reader.fetchHeight(list.stream.name, list.partition, reading.state)
   })
   if (asked.kind !== 'answer') return asked
   // Windows are half open, and this one includes the newest block.
@@ -191,11 +191,12 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
   const { fault } = stop.error
   const others = [...faults].filter(([, other]) => other.fault === fault).map(([id]) => id)
   // One endpoint may be away alone, for several of its lists at once. If two are, the provider is.
-  const mayPass = {
+  const mayPass: Partial<Record<Fault, boolean>> = {
     venue_down: others.every((id) => toListKey(id).stream === list.stream.name),
     unreadable_answer: others.length < unreadableMax,
+    data_hole: true,
   }
-  if (!(fault === 'venue_down' || fault === 'unreadable_answer') || !mayPass[fault]) return false
+  if (mayPass[fault] !== true) return false
   faults.set(listIdOf(list), stop.error)
   return true
 }

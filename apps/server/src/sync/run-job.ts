@@ -125,7 +125,7 @@ async function requeue(deps: ReadingDeps, { ref, opened }: Job, when: When): Pro
 async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: SourceError): Promise<void> {
   const { ref, opened } = job
   const { providerId, keyLane } = opened
-  const { fault, message } = error
+  const { fault, message, unread } = error
   const isKnownAway = error instanceof CircuitOpen
   // Limit errors are expected: they teach us the tier. An open circuit was logged when it opened. An operator may want
   // to see every other fault.
@@ -134,7 +134,7 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   const failures = await store.countFailure(deps.db, ref, { restart: result.hasProgressed })
   const nextTryInMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(failures, deps.random()))
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  const mayPass = await deps.connections.recordFault(ref, { providerId, keyLane, fault, nextTryInMs, sinceMs })
+  const mayPass = await deps.connections.recordFault(ref, { providerId, keyLane, fault, unread, nextTryInMs, sinceMs })
   if (mayPass) await requeue(deps, job, { delayMs: nextTryInMs, run: result.run, ...stillWaiting(job, result) })
 }
 

@@ -49,6 +49,8 @@ export interface TestProvider extends Registry {
   partitions: Partition[]
   pageSize: number
   height: { height: number; atMs: number }
+  /** May throw instead of giving the height. */
+  answerHeight(partition: string): { height: number; atMs: number }
   /** Every page that was asked for. */
   requests: PageRequest[]
   /** May change an answer, or throw instead of it. */
@@ -85,6 +87,7 @@ export function createTestProvider({
     partitions: [],
     pageSize: 2,
     height: { height: 0, atMs: 0 },
+    answerHeight: () => provider.height,
     requests: [],
     answer: (_, page) => page,
     listings: [],
@@ -103,7 +106,7 @@ export function createTestProvider({
       provider.listings.push(state)
       return provider.partitions
     },
-    fetchHeight: async () => provider.height,
+    fetchHeight: async (_, partition) => provider.answerHeight(partition),
     async fetchPage(request) {
       provider.requests.push(request)
       return provider.answer(request, toPage(provider, request))

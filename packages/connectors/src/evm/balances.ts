@@ -139,8 +139,9 @@ async function scanLists(client: ChainClient, walk: Walk, { scans }: ChainRound)
 
 /**
  * The chains that answered, and whether the wallet was used there. A chain that was never used may fail: an unreachable
- * network must not make six others unreadable, and the next round asks it again. When none answers and none is known to
- * be in use, that is the provider's failure.
+ * network must not make six others unreadable, and the next round asks it again. Until it has answered once, it is not
+ * in the state, and its lists are reported as unread. When none answers and none is known to be in use, that is the
+ * provider's failure.
  */
 export async function fetchUsage(
   clients: readonly ChainClient[],

@@ -252,6 +252,34 @@ describe('balances', () => {
     assert.equal((await away(8453).fetchBalances(state)).balances.length, 5)
   })
 
+  it('of a chain that has not answered since the wallet was connected are missing by name, until it answers', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    hold(chain)
+    const onlyEthereum: typeof fetch = async (given, init) =>
+      new Request(given).url.includes('/8453') ? new Response('', { status: 502 }) : fetch(given, init)
+    const away = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: onlyEthereum })
+    const { state: verified = {} } = await away.verify()
+    const { balances, state = {} } = await readToEnd(away, { state: verified })
+    assert.equal(balances.length, 5)
+    const listChains = async (of: ConnectorState) =>
+      new Set((await reader.listPartitions?.(of))?.map(({ partition }) => partition))
+    assert.deepEqual(await listChains(state), new Set(['1', '8453']))
+    assert.equal((await away.fetchHeight?.('erc20', '1', state))?.height, 20_000)
+    // Also while the chain answers again: its history is read after its balances.
+    for (const one of [away, reader]) {
+      await assert.rejects(
+        async () => one.fetchHeight?.('erc20', '8453', state),
+        (error) => {
+          assert.ok(error instanceof SourceError)
+          assert.deepEqual([error.fault, error.unread], ['data_hole', ['Base']])
+          return true
+        },
+      )
+    }
+    const { state: complete = {} } = await readToEnd(reader, { state })
+    assert.deepEqual(await listChains(complete), new Set(['1']))
+  })
+
   for (const [code, message] of [
     [-32_000, 'execution aborted (timeout = 5s)'],
     [-32_000, 'invalid jump destination'],

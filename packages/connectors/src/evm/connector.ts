@@ -1,9 +1,10 @@
 /**
  * Wallets on Ethereum and the chains that work like it. The history is what an index of each chain lists for the
- * address; the balances are what the chain itself says. A chain where the wallet was used is a partition of every list.
+ * address; the balances are what the chain itself says. A chain where the wallet was used is a partition of every list,
+ * and so is one that has never answered: the wallet may have been used there.
  */
 import { SourceError } from '@assay/core'
-import type { Budget, Connector, Io, AccountReader, WalletCredentials } from '../kit/connector.ts'
+import type { AccountReader, Budget, Connector, ConnectorState, Io, WalletCredentials } from '../kit/connector.ts'
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { fetchHoldings } from './balances.ts'
 import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
@@ -72,6 +73,18 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
     return chain
   }
 
+  /**
+   * The history of a chain is read after its balances: without them it would not add up. `fetchBalances` asks a chain
+   * that has not answered again.
+   */
+  function assertAnswered(partition: string, state: ConnectorState): void {
+    const { chains } = readState(state)
+    if (chains[partition] !== undefined) return
+    const unread = listClients().flatMap(({ chain }) => (chains[chain.id] === undefined ? [chain.name] : []))
+    const detail = `no answer since the wallet was connected: ${unread.join(', ')}`
+    throw new SourceError('data_hole', detail, { unread })
+  }
+
   async function readHeight(chain: OpenChain): Promise<Height> {
     const atMs = io.now()
     chain.height = { height: await fetchBlockNumber(chain.client), atMs }
@@ -90,14 +103,17 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
     },
     async listPartitions(state) {
       const { chains } = readState(state)
-      const used = listClients().filter(({ chain }) => chains[chain.id]?.isUsed === true)
+      const listed = listClients().filter(({ chain }) => chains[chain.id]?.isUsed !== false)
       return evmDefinition.streams.flatMap(({ name: stream }) =>
-        used
+        listed
           .filter(({ chain }) => stream !== 'withdrawals' || chain.hasWithdrawals === true)
           .map(({ chain }) => ({ stream, partition: String(chain.id) })),
       )
     },
-    fetchHeight: (_, partition) => readHeight(openChain(partition)),
+    async fetchHeight(_, partition, state) {
+      assertAnswered(partition, state)
+      return readHeight(openChain(partition))
+    },
     async fetchPage(request) {
       const stream = evmDefinition.streams.find(({ name }) => name === request.stream)
       if (stream === undefined) throw new RangeError(`EVM wallets have no stream ${JSON.stringify(request.stream)}`)

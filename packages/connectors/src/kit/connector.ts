@@ -278,8 +278,8 @@ export interface AccountReader {
    * `known` are the lists that were named before.
    */
   listPartitions?(state: ConnectorState, known?: readonly KnownPartition[]): Promise<Partition[]>
-  /** The present height, for streams in blocks. */
-  fetchHeight?(stream: string, partition: string): Promise<{ height: number; atMs: number }>
+  /** The present height, for streams in blocks. A `data_hole` leaves out this list, and the others are read. */
+  fetchHeight?(stream: string, partition: string, state: ConnectorState): Promise<{ height: number; atMs: number }>
   fetchPage(request: PageRequest): Promise<Page>
 }
 

@@ -79,14 +79,14 @@ async function end(
 async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payload, error: SourceError): Promise<void> {
   const { providerId, keyLane } = opened
   const { attempt } = next
-  const { fault } = error
+  const { fault, unread } = error
   const delayMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(attempt, deps.random()))
   // A provider that is known to be away is not asked: the person who waits learns it at once.
   const isKnownAway = error instanceof CircuitOpen
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway
   if (mayPass && attempt < attemptsMax) return queueRefresh(deps.db, { ...next, attempt: attempt + 1 }, delayMs)
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, sinceMs })
+  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, unread, sinceMs })
   await end(deps.db, next, { status: 'failed', cause: fault })
 }
 
