@@ -94,6 +94,16 @@ describe('one request', () => {
     await assert.rejects(answerOf(endless), fails('unreadable_answer'))
   })
 
+  it('an answer in very many parts is refused: each takes time, however short it is', async () => {
+    const inParts = (partBytes: number, parts: number): typeof fetch => {
+      const part = new TextEncoder().encode(' '.repeat(partBytes))
+      return async () => new Response(ReadableStream.from(Array.from({ length: parts }, () => part)))
+    }
+    const ask = (send: typeof fetch) => fetchText({ ...io, fetch: send }, 'https://example.test/path')
+    await assert.rejects(ask(inParts(1, 11_000)), fails('unreadable_answer'))
+    assert.equal((await ask(inParts(256, 12_000))).length, 3_072_000)
+  })
+
   it('a call with short answers sets a lower limit of its own', async () => {
     const long: typeof fetch = async () => new Response('1'.repeat(101))
     const ask = (bytesMax: number) => fetchText({ ...io, fetch: long }, 'https://example.test/path', { bytesMax })
