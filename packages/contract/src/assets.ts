@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { connectionId, CryptoSourceId, decimalText, exactNumber, iconUrl, ProviderId, time } from './values.ts'
 import { ProofGrade } from './proof.ts'
 
-const assetSymbol = z.string().meta({ description: 'Ticker-like; case is significant and mixed.', examples: ['BTC'] })
+const assetSymbol = z.string().meta({
+  description:
+    'Ticker-like; case is significant and mixed. A token of a wallet that is not a known asset, but takes the symbol ' +
+    'or name of one, has its address beside it: USDC (0xdead…beef).',
+  examples: ['BTC'],
+})
 
 const quantities = {
   asset_holdings: exactNumber.meta({ description: 'Liquid quantity, written with every digit.' }),

@@ -29,7 +29,7 @@ describe('an asset of a wallet is spam', () => {
   })
 
   it('when it spells a known symbol in letters of another alphabet, or with invisible ones', () => {
-    for (const symbol of ['UЅDT', 'USDТ', 'ЕТН', 'ＵＳＤＣ', 'U\u200BSDT', 'USDC\u00A0']) {
+    for (const symbol of ['UЅDT', 'USDТ', 'ЕТН', 'ＵＳＤＣ', 'U\u200BSDT', 'USDC\u00A0', 'USDC\u3164']) {
       assert.ok(isSpamAsset(unknown(symbol)), JSON.stringify(symbol))
     }
   })

@@ -6,15 +6,15 @@
  * All of these must hold, so that nothing a person owns on purpose disappears from a list:
  * - the asset has no identity here: it is not among the known assets, so it has no source of prices either;
  * - it came by itself: nothing was given for it, and no fee was paid;
- * - its symbol or name is an advertisement, or spells a known symbol in letters of another alphabet.
+ * - its symbol or name is an advertisement, or spells a known symbol in letters of another alphabet. A plain copy of a
+ *   known symbol is not enough (look-alikes.ts).
  *
  * Spam is marked and never dropped: the transaction is served with `spam: true`, the position is left out of v1 and of
  * values.
  */
-import { findKnownAsset, isKnownAsset } from './assets/index.ts'
-import type { AssetRef, TransactionDraft } from './transactions.ts'
-
-type NamedAsset = AssetRef & { name?: string }
+import { isKnownAsset } from './assets/index.ts'
+import { isDisguised, type NamedAsset } from './look-alikes.ts'
+import type { TransactionDraft } from './transactions.ts'
 
 /** What happened to a wallet. */
 export function isSpamTransfer(draft: TransactionDraft): boolean {
@@ -25,7 +25,7 @@ export function isSpamTransfer(draft: TransactionDraft): boolean {
 /** Whether an asset that a wallet holds is spam. */
 export function isSpamAsset(asset: NamedAsset): boolean {
   if (isKnownAsset(asset.assetId)) return false
-  return isLookAlike(asset.symbol) || isAdvertisement(asset.symbol, asset.name ?? '')
+  return isDisguised(asset.symbol) || isAdvertisement(asset.symbol, asset.name ?? '')
 }
 
 // Projects do call their token `yearn.finance`, so a bare domain in a name is not enough. A domain in a symbol is:
@@ -43,18 +43,4 @@ function isAdvertisement(symbol: string, name: string): boolean {
   const texts = [symbol, name].map((text) => text.slice(0, textMax))
   if (domain.test(texts[0] ?? '')) return true
   return texts.some((text) => address.test(text) || handle.test(text) || lure.test(text))
-}
-
-/** Letters that look like Latin ones: the part of Unicode's confusables (UTS #39) that is met in symbols. */
-const strange = 'АВСЕНІЈКМОРЅТУХасеіјорѕухԁԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοՏՍᎢᎠᏟᏚꓴꓢꓓꓔꓚ'
-const familiar = 'ABCEHIJKMOPSTYXaceijopsyxdwABEZHIKMNOPTYXoSUTDCSUSDTC'
-const latin = new Map([...strange].map((letter, index) => [letter, familiar.charAt(index)]))
-
-function isLookAlike(symbol: string): boolean {
-  const folded = symbol.slice(0, textMax).normalize('NFKC')
-  // Compatibility forms (full width, bold) are folded; invisible characters are removed.
-  const letters = [...folded.replaceAll(/[\p{Cf}\p{Mn}\s]/gu, '')]
-  const seen = letters.map((letter) => latin.get(letter) ?? letter).join('')
-  if (seen === symbol) return false
-  return findKnownAsset(seen) !== undefined || findKnownAsset(seen.toUpperCase()) !== undefined
 }

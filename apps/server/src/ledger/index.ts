@@ -4,7 +4,7 @@
  * portfolio room reads.
  */
 import { withSafeText, type Balance, type Connector, type RawRecord } from '@assay/connectors'
-import { isSpamAsset } from '@assay/core'
+import { isSpamAsset, withDistinctName } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { keepBalances } from './balances-store.ts'
@@ -149,9 +149,10 @@ export function createLedger(deps: LedgerDeps): Ledger {
     async keepHoldings(ref, providerId, given) {
       const balances = withSafeText(given)
       await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
-      const keys = await deps.assets.ensureKeys(db, balances)
-      const mayBeSpam = deps.isWallet(providerId)
-      const held = balances.map((balance) => ({ ...balance, spam: mayBeSpam && isSpamAsset(balance) }))
+      const held = deps.isWallet(providerId)
+        ? balances.map((balance) => ({ ...withDistinctName(balance), spam: isSpamAsset(balance) }))
+        : balances.map((balance) => ({ ...balance, spam: false }))
+      const keys = await deps.assets.ensureKeys(db, held)
       const kept = await keepBalances(db, ref, held, keys)
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'

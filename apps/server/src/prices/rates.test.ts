@@ -1,6 +1,6 @@
 /** Cross rates against the simulated market, which has its own exchange rates and shares no code with the connector. */
 import { fetchCurrentPrices, fetchDailyRates } from '@assay/connectors'
-import { findKnownAsset, type Decimal } from '@assay/core'
+import { getAsset, type Decimal } from '@assay/core'
 import { startSandbox } from '@assay/sandbox'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -10,8 +10,7 @@ import { findQuote } from './source.ts'
 
 const codes = 'EUR GBP CAD JPY CHF AUD NZD SEK NOK DKK PLN CZK SGD HKD AED BRL MXN KRW TRY INR ZAR'.split(' ')
 const currencies = codes.map((code) => {
-  const asset = findKnownAsset(code)
-  const quote = asset && findQuote(asset)
+  const quote = findQuote(getAsset(`fiat:${code.toLowerCase()}`))
   assert.ok(quote && 'currency' in quote, code)
   return quote.currency
 })

@@ -3,7 +3,7 @@
  * the only identity that a token has: a second contract may use the same name. A token that the registry does not know
  * is `evm:<chain>:<contract>`, and one piece of a collection `evm:<chain>:<contract>:<token id>`.
  */
-import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal } from '@assay/core'
+import { findAssetByContract, getAsset, parseDecimal, toShortAddress, type Asset, type Decimal } from '@assay/core'
 import { formatUnits } from 'viem'
 import type { Chain } from './chains.ts'
 import type { TokenRow } from './records.ts'
@@ -39,8 +39,7 @@ export function nftAsset(chain: Chain, contract: Contract, tokenId: string): Nam
 
 /** Cut to what fits into a list; a contract without a symbol is called by its address. */
 export function describe({ address, symbol, name }: Contract): { symbol: string; name: string } {
-  const given = cut(symbol, symbolMax)
-  const shown = given === '' ? `${address.slice(0, 6)}…${address.slice(-4)}` : given
+  const shown = cut(symbol, symbolMax) || toShortAddress(address)
   return { symbol: shown, name: cut(name, nameMax) || shown }
 }
 

@@ -2,7 +2,7 @@
  * What a token is called. The address of its mint is its only identity: another mint can be made with the same name. A
  * token that the registry does not know is `solana:<mint>`.
  */
-import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal } from '@assay/core'
+import { findAssetByContract, getAsset, parseDecimal, toShortAddress, type Asset, type Decimal } from '@assay/core'
 
 export type NamedAsset = Pick<Asset, 'assetId' | 'symbol' | 'name'>
 
@@ -31,7 +31,7 @@ export function tokenAsset(mint: string, given: TokenName | undefined): NamedAss
   const known = findKnownToken(mint)
   if (known !== undefined) return known
   const { symbol: givenSymbol, name } = toTokenName(given ?? { symbol: '', name: '' })
-  const symbol = givenSymbol || `${mint.slice(0, 4)}…${mint.slice(-4)}`
+  const symbol = givenSymbol || toShortAddress(mint)
   return { assetId: `solana:${mint}`, symbol, name: name || symbol }
 }
 

@@ -23,12 +23,6 @@ const listedAssets: readonly Asset[] = tokens.map(([symbol, name, coingeckoId]) 
 export const knownAssets: readonly Asset[] = [...curatedAssets, ...listedAssets]
 
 const byId = new Map(knownAssets.map((asset) => [asset.assetId, asset]))
-const bySymbol = new Map(knownAssets.toReversed().map((asset) => [asset.symbol, asset]))
-
-/** Case matters. A symbol says what an asset is called, not what it is; it is used only to detect look-alikes. */
-export function findKnownAsset(symbol: string): Asset | undefined {
-  return bySymbol.get(symbol)
-}
 
 const curatedIds = new Map(curatedAssets.map(({ coingeckoId, assetId }) => [coingeckoId, assetId]))
 const byContract = new Map(

@@ -10,7 +10,7 @@ import {
   type ConnectorState,
   type StoredRecord,
 } from '@assay/connectors'
-import { isSpamTransfer, type Leg, type TransactionDraft } from '@assay/core'
+import { isSpamTransfer, withDistinctName, type Leg, type TransactionDraft } from '@assay/core'
 import type { Assets } from '../../assets/index.ts'
 import type { Database, Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
@@ -125,7 +125,7 @@ function toDrafted(
   source: Source,
   groups: readonly string[],
   records: readonly raw.GroupedRecord[],
-  mayBeSpam: boolean,
+  isWallet: boolean,
 ): { drafted: DraftedTransaction[]; poison: Map<string, string> } {
   const drafted: DraftedTransaction[] = []
   const poison = new Map<string, string>()
@@ -137,7 +137,7 @@ function toDrafted(
     if (group === undefined) continue
     try {
       const safe = withSafeText(toDrafts(source, facts, group))
-      const drafts = mayBeSpam ? safe.map(markSpam) : safe
+      const drafts = isWallet ? safe.map(judgeOnChain) : safe
       const ofGroup = drafts.map((draft) => ({ groupKey, draft, content: toContent(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
       // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
@@ -189,6 +189,13 @@ export function splitStories(group: readonly StoredRecord[], storySpanMs: number
   return stories
 }
 
-function markSpam(draft: TransactionDraft): TransactionDraft {
-  return { ...draft, spam: draft.spam || isSpamTransfer(draft) }
+/** Strangers name what they send to a wallet: spam is judged by the names they gave, and shown names are distinct. */
+function judgeOnChain(draft: TransactionDraft): TransactionDraft {
+  return {
+    ...draft,
+    spam: draft.spam || isSpamTransfer(draft),
+    inputs: draft.inputs.map(withDistinctName),
+    outputs: draft.outputs.map(withDistinctName),
+    fees: draft.fees.map(withDistinctName),
+  }
 }
