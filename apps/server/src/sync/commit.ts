@@ -6,7 +6,7 @@ import { SourceError } from '@assay/core'
 import type { ConnectorState } from '@assay/connectors'
 import { recordRecords } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import type { Doubt, ShownPages } from '../ledger/index.ts'
+import type { Doubt, KeptPages, ShownPages } from '../ledger/index.ts'
 import { closeBookmark, cover, joinTouching, moveBookmark, type List } from './standings.ts'
 import { without, type Bookmark } from './plan.ts'
 import { joinStates, listIdOf, standingOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
@@ -18,8 +18,10 @@ export type Kept = 'kept' | 'overtaken'
 /** Some pages of a window, in their order, and where the window stands after them. */
 export interface WindowProgress extends FinishedWindow {
   from: Bookmark | undefined
-  /** Undefined when the window was read to its end. */
-  to: Bookmark | undefined
+  /** Where the next page begins; null when the window was read to its end. */
+  next: string | null
+  /** The number of records that the pages showed, known or new; an empty page counts for a fraction. */
+  shown: number
   state: ConnectorState | undefined
 }
 
@@ -31,18 +33,23 @@ export function keepProgress(deps: ReadingDeps, reading: Reading, progress: Wind
 
 async function writeProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
   const { ref, standings } = reading
-  const { from, to, list } = progress
+  const { from, next, shown, list, window } = progress
   const key = toKey(list)
   const state = progress.state && joinStates(reading, standings.state, progress.state)
   let version: string | undefined
+  let to: Bookmark | undefined
   const kept = await commit(
     deps,
     reading,
     [progress],
-    async (tx, doubts) => {
-      if (to !== undefined) return store.moveBookmark(tx, ref, key, from, to)
+    async (tx, { added, doubts }) => {
+      if (next !== null) {
+        const shownAgain = added > 0 ? 0 : (from?.shownAgain ?? 0) + shown
+        to = { start: window.start, end: window.end, pageMark: next, shownAgain }
+        return store.moveBookmark(tx, ref, key, from, to)
+      }
       if (doubts.length > 0) return from === undefined || store.dropBookmark(tx, ref, key, from)
-      return (await store.closeWindows(tx, ref, [{ ...key, from, window: progress.window }])) === 1
+      return (await store.closeWindows(tx, ref, [{ ...key, from, window }])) === 1
     },
     async (tx) => {
       if (state === undefined) return true
@@ -52,7 +59,7 @@ async function writeProgress(deps: ReadingDeps, reading: Reading, progress: Wind
   )
   if (kept === 'overtaken') return kept
   if (state !== undefined) Object.assign(standings, { state, stateVersion: version })
-  if (to === undefined) closeBookmark(standingOfList(reading, list), progress.window.start)
+  if (to === undefined) closeBookmark(standingOfList(reading, list), window.start)
   else moveBookmark(standingOfList(reading, list), to)
   return kept
 }
@@ -69,7 +76,7 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
   const { ref, opened, finished } = reading
   if (finished.length === 0) return 'kept'
   reading.finished = []
-  const close = async (sql: Sql, doubts: readonly Doubt[]): Promise<boolean> => {
+  const close = async (sql: Sql, { doubts }: Pick<KeptPages, 'doubts'>): Promise<boolean> => {
     const isDoubted = ({ stream, partition }: List): boolean =>
       doubts.some((doubt) => doubt.stream === stream.name && doubt.partition === partition)
     const closings = finished
@@ -91,7 +98,7 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
     if (kept === 'kept') reading.onProgress(finished.reduce((sum, { records }) => sum + records.length, 0))
     return kept
   }
-  return (await close(deps.db, [])) ? 'kept' : 'overtaken'
+  return (await close(deps.db, { doubts: [] })) ? 'kept' : 'overtaken'
 }
 
 /**
@@ -171,7 +178,7 @@ async function commit(
   deps: ReadingDeps,
   reading: Reading,
   windows: readonly FinishedWindow[],
-  move: (tx: Sql, doubts: readonly Doubt[]) => Promise<boolean>,
+  move: (tx: Sql, kept: KeptPages) => Promise<boolean>,
   keepMore: (tx: Sql) => Promise<boolean> = async () => true,
 ): Promise<Kept> {
   const { ref, opened } = reading
@@ -180,24 +187,25 @@ async function commit(
   )
   const back = windows.filter((window) => isBack(reading, window))
   const sinceMs = performance.now()
-  const doubts = await refusable(() =>
+  const done = await refusable(() =>
     deps.db.transaction(async (tx) => {
       const kept = await deps.ledger.keepRaw(tx, ref, opened.connector, windows.map(toShown))
-      if (!(await move(tx, kept.doubts))) throw new Refused()
+      if (!(await move(tx, kept))) throw new Refused()
       await store.keepLastingMarks(tx, ref, marks)
       for (const { list } of back) await store.keepGone(tx, ref, toKey(list), false)
       if (!(await keepMore(tx))) throw new Refused()
       await recordRecords(tx, ref, kept.added)
-      return kept.doubts
+      return kept
     }),
   )
-  if (doubts === 'overtaken') return doubts
+  if (done === 'overtaken') return done
   deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
-  for (const window of windows) noteDoubt(reading, window, doubts)
+  for (const window of windows) noteDoubt(reading, window, done.doubts)
   for (const { list, lastingMark } of windows)
     if (lastingMark !== undefined) standingOfList(reading, list).lastingMark = lastingMark
   for (const { list } of back) standingOfList(reading, list).goneSinceMs = undefined
   reading.hasNews = true
+  reading.recordsAdded += done.added
   return 'kept'
 }
 

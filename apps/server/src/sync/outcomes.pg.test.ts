@@ -53,6 +53,8 @@ describe('reading a connection', async () => {
     const { signal } = new AbortController()
     return readConnection(deps, ref, opened, { what: 'run', run: undefined, interactive: false, signal, ...more })
   }
+  const listRaw = ({ userKey }: ConnectionRef): Promise<object[]> =>
+    db.rows('select from raw_records where user_key = $1', [userKey])
   function fill(provider: TestProvider, count: number): void {
     const nowMs = reader.clock.now()
     provider.lists.set(
@@ -286,5 +288,80 @@ describe('reading a connection', async () => {
       await reader.moveClock(dayMs)
     }
     assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
+  })
+
+  it('ends with a fault when a page is followed by itself, or by an earlier one', async () => {
+    for (const [first, second] of [
+      ['A', 'A'],
+      ['A', 'B'],
+    ] as const) {
+      const provider = createTestProvider()
+      fill(provider, 2)
+      provider.answer = ({ pageMark }, page) => ({ ...page, next: pageMark === first ? second : first })
+      const ref = await connect(provider)
+      const { outcome, hasProgressed } = await read(ref)
+      assert.equal(outcome.kind === 'fault' && outcome.error.fault, 'unreadable_answer')
+      assert.equal(hasProgressed, false, 'each further try comes later than the one before')
+      assert.ok(provider.requests.length < 10, String(provider.requests.length))
+      assert.equal((await listRaw(ref)).length, 2)
+      // Records may have been missed, so the window begins again.
+      assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
+      provider.answer = (_, page) => page
+      assert.equal((await read(ref)).outcome.kind, 'done')
+    }
+  })
+
+  it('ends with a fault when pages with new marks repeat their records, also with one page to a job', async () => {
+    const provider = createTestProvider()
+    fill(provider, 100)
+    const ref = await connect(provider)
+    let job = new AbortController()
+    provider.answer = async (request, page) => {
+      if (provider.requests.length > 1) job.abort()
+      // The provider ignores the mark.
+      const records = provider.lists.get('ledger/') ?? []
+      return { ...page, records, next: String(Number(request.pageMark ?? 0) + 1) }
+    }
+    let result = await read(ref, { signal: job.signal })
+    for (let jobs = 0; result.outcome.kind === 'more' && jobs < 50; jobs += 1) {
+      job = new AbortController()
+      result = await read(ref, { run: result.run, signal: job.signal })
+    }
+    assert.equal(result.outcome.kind === 'fault' && result.outcome.error.fault, 'unreadable_answer')
+    assert.equal((await listRaw(ref)).length, 100)
+  })
+
+  it('accepts the same page mark again when the connector has learned something, or moved its lasting mark', async () => {
+    const provider = createTestProvider()
+    for (const learn of [(step: number) => ({ state: { step } }), (step: number) => ({ lastingMark: String(step) })]) {
+      let step = 0
+      provider.answer = () => {
+        step += 1
+        return { records: [], next: step < 5 ? 'poll' : null, ...learn(step) }
+      }
+      assert.equal((await read(await connect(provider))).outcome.kind, 'done')
+      assert.equal(step, 6, 'five pages of the last weeks, and one of the rest')
+    }
+  })
+
+  it('accepts a walk that shows a long history twice, and a later one in which nothing is new', async () => {
+    const provider = createTestProvider()
+    const startMs = reader.clock.now()
+    // The oldest may still change, so that the next run reads everything again.
+    const records = Array.from({ length: 1_500 }, (_, at) =>
+      record(`K${at}`, startMs - (at + 1) * 60_000, { pending: at === 1_499 }),
+    )
+    provider.lists.set('ledger/', records)
+    provider.answer = ({ pageMark }) => {
+      const from = Number(pageMark ?? 0)
+      const page = records.slice(from % 1_500, (from % 1_500) + 100)
+      return { records: page, next: from + 100 < 3_000 ? String(from + 100) : null }
+    }
+    const ref = await connect(provider)
+    for (let run = 0; run < 2; run += 1) {
+      assert.equal((await read(ref)).outcome.kind, 'done')
+      await reader.moveClock(60_000)
+    }
+    assert.equal((await listRaw(ref)).length, 1_500)
   })
 })

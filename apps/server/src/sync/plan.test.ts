@@ -141,7 +141,7 @@ describe('the next window', () => {
 })
 
 describe('an open window', () => {
-  const bookmark: Bookmark = { start: beginningMs, end: until - dayMs, pageMark: '50' }
+  const bookmark: Bookmark = { start: beginningMs, end: until - dayMs, pageMark: '50', shownAgain: 0 }
 
   it('is resumed, unless there is something newer', () => {
     const standing = { ...nothing, open: [bookmark] }
@@ -150,7 +150,7 @@ describe('an open window', () => {
       kind: 'open',
       window: { start: bookmark.end, end: until },
     })
-    const newer = { start: bookmark.end, end: until, pageMark: '7' }
+    const newer = { start: bookmark.end, end: until, pageMark: '7', shownAgain: 0 }
     assert.deepEqual(nextStep(plain, { ...nothing, open: [bookmark, newer] }, until), {
       kind: 'resume',
       bookmark: newer,

@@ -23,6 +23,8 @@ export interface Span {
 /** A window that is being read, and where its next page begins. */
 export interface Bookmark extends Span {
   pageMark: string
+  /** How many records were shown since the last new one; an empty page counts for a fraction. */
+  shownAgain: number
 }
 
 export interface Standing {

@@ -79,6 +79,7 @@ export async function readConnection(
     ...{
       finished: [],
       recordsAhead: 0,
+      recordsAdded: 0,
       hasNews: false,
       faults: new Map(),
       missing: new Map(),

@@ -7,7 +7,7 @@
  * only that: it is read again.
  */
 import type { Page } from '@assay/connectors'
-import { dayMs } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import type { Asked, Stop } from '../metering/index.ts'
 import { coverInMemory, keepGone, keepProgress, putAside, type Kept } from './commit.ts'
 import { closeBookmark, type CoveredSpan, type List } from './standings.ts'
@@ -31,6 +31,14 @@ const recordsAheadMax = 4_000
 const longWalkPages = 2
 /** A walk remembers its keys to find records that it did not show. A walk with more keys than this is not judged. */
 const keysMax = 10_000
+/**
+ * A walk may show known records without a new one among them, each of them once or twice: windows are read again, and
+ * Kraken's ledger is walked a second time when rows were booked late. A walk that shows more of them goes in circles.
+ */
+const timesShownMax = 2
+const shownAgainMax = 1_000
+/** What an empty page counts for, in records: some lists are asked for years day by day. */
+const emptyPageWeight = 0.1
 
 /**
  * `reached`: everything since `notBefore` is read, but not what is older. `stopped`: the job's allowance ended first.
@@ -100,15 +108,17 @@ interface Walk {
   /** Pages that were fetched and are not kept yet. */
   waiting: Page[]
   pagesFetched: number
+  /** The page marks that were asked for since the connector last learned something. */
+  asked: Set<string | null>
   /** The keys that this walk showed; undefined when it began in another job, or showed too many to remember. */
   keys: string[] | undefined
 }
 
 function startWalk(list: List, step: OpenStep): Walk {
-  if (step.kind === 'open')
-    return { list, window: step.window, from: undefined, waiting: [], pagesFetched: 0, keys: [] }
+  const walk = { list, waiting: [], pagesFetched: 0, asked: new Set<string | null>() }
+  if (step.kind === 'open') return { ...walk, window: step.window, from: undefined, keys: [] }
   const { start, end } = step.bookmark
-  return { list, window: { start, end }, from: step.bookmark, waiting: [], pagesFetched: 0, keys: undefined }
+  return { ...walk, window: { start, end }, from: step.bookmark, keys: undefined }
 }
 
 /** `closed`: the window was read to its end, or left out. */
@@ -135,6 +145,7 @@ async function walkWindow(
       noteAnswer(reading, walk, asked.answer)
       if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
+      if (next !== null && goesInCircles(reading, walk, next)) return await breakOff(deps, reading, walk, committer)
       if (next === null || !reading.allowance.mayReadOn()) {
         const kept = await (next === null ? closeWalk(deps, reading, walk, committer) : committer.finish(walk))
         if (kept === 'overtaken') return { kind: 'overtaken' }
@@ -152,9 +163,10 @@ async function walkWindow(
 
 function askForPage(
   reading: Reading,
-  { list, window, pagesFetched }: Walk,
+  { list, window, pagesFetched, asked }: Walk,
   pageMark: string | null,
 ): Promise<Asked<Page>> {
+  asked.add(pageMark)
   const { stream, partition } = list
   const { start, end } = window
   const { lastingMark } = standingOfList(reading, list)
@@ -180,12 +192,31 @@ function noteAnswer(reading: Reading, walk: Walk, page: Page): void {
   walk.pagesFetched += 1
   reading.recordsAhead += page.records.length
   if (page.times !== undefined) walk.window = { ...walk.window, ...page.times }
+  // The same mark is another request when the connector has learned something.
+  if (page.state !== undefined || page.lastingMark !== undefined) walk.asked.clear()
   if (page.state !== undefined) {
     Object.assign(reading, { state: joinStates(reading, reading.state, page.state), isStateNew: true })
   }
   if (walk.keys === undefined) return
   for (const { key } of page.records) walk.keys.push(key)
   if (walk.keys.length > keysMax) walk.keys = undefined
+}
+
+/** The walk has made this request before, or has shown more than all known records since the last new one. */
+function goesInCircles({ opened, recordsAdded }: Reading, { asked, from }: Walk, next: string): boolean {
+  const known = opened.userRecords + recordsAdded
+  return asked.has(next) || (from !== undefined && from.shownAgain > shownAgainMax + timesShownMax * known)
+}
+
+/**
+ * Answers that repeat contradict each other, so records may have been missed: the window is read again from its start.
+ * Pages that repeat are not progress, and each further try comes later than the one before.
+ */
+async function breakOff(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<Stop> {
+  if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
+  if (!(await dropBookmark(deps, reading, walk))) return { kind: 'overtaken' }
+  reading.progressed.delete(listIdOf(walk.list))
+  return { kind: 'fault', error: new SourceError('unreadable_answer', 'the pages of a list repeat without an end') }
 }
 
 interface Committer {
@@ -247,14 +278,14 @@ function countRecords(pages: readonly Page[]): number {
 }
 
 async function keepPages(deps: ReadingDeps, reading: Reading, walk: Walk, pages: readonly Page[]): Promise<Kept> {
-  const { start, end } = walk.window
-  const pageMark = pages.at(-1)?.next ?? null
-  const to = pageMark === null ? undefined : { start, end, pageMark }
+  const next = pages.at(-1)?.next ?? null
+  const shown = pages.reduce((sum, { records }) => sum + (records.length === 0 ? emptyPageWeight : records.length), 0)
   const states = pages.flatMap((page) => (page.state === undefined ? [] : [page.state]))
   const state = states.length === 0 ? undefined : states.reduce((before, one) => joinStates(reading, before, one))
-  const kept = await keepProgress(deps, reading, { ...toWindow(reading, walk, pages), from: walk.from, to, state })
-  walk.from = to
+  const progress = { ...toWindow(reading, walk, pages), from: walk.from, next, shown, state }
+  const kept = await keepProgress(deps, reading, progress)
   if (kept === 'kept') {
+    walk.from = standingOfList(reading, walk.list).open.find(({ start }) => start === walk.window.start)
     noteWalked(reading, walk, pages)
     reading.onProgress(countRecords(pages))
   }
@@ -316,15 +347,22 @@ async function giveUp(deps: ReadingDeps, reading: Reading, walk: Walk, committer
 async function leaveOut(
   deps: ReadingDeps,
   reading: Reading,
-  { list, window, from }: Walk,
+  walk: Walk,
   stop: Extract<Stop, { kind: 'fault' }>,
 ): Promise<'closed' | Stop> {
-  const key = { stream: list.stream.name, partition: list.partition }
-  if (from !== undefined && !(await store.dropBookmark(deps.db, reading.ref, key, from))) return { kind: 'overtaken' }
-  closeBookmark(standingOfList(reading, list), window.start)
+  if (!(await dropBookmark(deps, reading, walk))) return { kind: 'overtaken' }
+  const { list, window } = walk
   const id = listIdOf(list)
   reading.faults.set(id, stop.error)
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
   reading.allowance.countPage()
   return 'closed'
+}
+
+/** False when another worker has moved it. */
+async function dropBookmark(deps: ReadingDeps, reading: Reading, { list, window, from }: Walk): Promise<boolean> {
+  const key = { stream: list.stream.name, partition: list.partition }
+  if (from !== undefined && !(await store.dropBookmark(deps.db, reading.ref, key, from))) return false
+  closeBookmark(standingOfList(reading, list), window.start)
+  return true
 }

@@ -81,6 +81,8 @@ export interface Reading {
   finished: FinishedWindow[]
   /** The number of fetched records, over all lists, that are not committed yet. */
   recordsAhead: number
+  /** New records that this job has committed, counted as `userRecords` counts them. */
+  recordsAdded: number
   /** Something was committed: records, or only a mark that moved. */
   hasNews: boolean
   /** By list: the fault that keeps a part of it, or all of it, from being read now. */

@@ -12,7 +12,7 @@ const ref: ConnectionRef = {
   ...{ connectionKey: 1, connectionId: 'con_a' },
 }
 const window = { start: 1_000, end: 90_000 }
-const at = (pageMark: string): Bookmark => ({ ...window, pageMark })
+const at = (pageMark: string): Bookmark => ({ ...window, pageMark, shownAgain: pageMark.length })
 const ledger = { stream: 'ledger', partition: '' }
 const move = (db: Database, from: Bookmark | undefined, to: Bookmark): Promise<boolean> =>
   store.moveBookmark(db, ref, ledger, from, to)
@@ -74,7 +74,7 @@ describe('a bookmark', () => {
 describe('several open windows', () => {
   it('have one bookmark each, which moves and closes independently', async (t) => {
     const db = await open(t)
-    const newer: Bookmark = { start: 90_000, end: 95_000, pageMark: '7' }
+    const newer: Bookmark = { start: 90_000, end: 95_000, pageMark: '7', shownAgain: 0 }
     await move(db, undefined, at('50'))
     assert.equal(await move(db, undefined, newer), true)
     assert.equal(await move(db, at('50'), at('100')), true)

@@ -17,6 +17,7 @@ interface StandingRow {
   text: string | null
   start_at: string | null
   end_at: string | null
+  shown_again: number | null
 }
 
 /** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
@@ -24,21 +25,22 @@ export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Stand
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
   const rows = await sql.rows<StandingRow>(
     `select 'bookmark' as kind, stream, partition, window_start, window_end, position as text,
-       null::timestamptz as start_at, null::timestamptz as end_at
+       null::timestamptz as start_at, null::timestamptz as end_at, shown_again
      from stream_bookmarks ${of}
      union all
-     select 'covered', stream, partition, window_start, window_end, null, start_at, end_at from covered_windows ${of}
+     select 'covered', stream, partition, window_start, window_end, null, start_at, end_at, null
+     from covered_windows ${of}
      union all
-     select 'list', stream, partition, null, null, cursor, listed_at, gone_at from partition_cursors ${of}
+     select 'list', stream, partition, null, null, cursor, listed_at, gone_at, null from partition_cursors ${of}
      union all
-     select 'pending', stream, partition, null, null, null, min(occurred_at), null from pending_records ${of}
+     select 'pending', stream, partition, null, null, null, min(occurred_at), null, null from pending_records ${of}
      group by stream, partition
      union all
-     select 'state', '', '', version, null, state, null, null from connector_states ${of}
+     select 'state', '', '', version, null, state, null, null, null from connector_states ${of}
      union all
-     select 'failures', '', '', null, null, null, null, null from sync_failures ${of}
+     select 'failures', '', '', null, null, null, null, null, null from sync_failures ${of}
      union all
-     select 'proof', '', '', null, null, null, null, null from undecided_proofs ${of}
+     select 'proof', '', '', null, null, null, null, null, null from undecided_proofs ${of}
      order by window_start`,
     keysOf(ref),
   )
@@ -58,7 +60,7 @@ function addRow(standings: Standings, row: StandingRow): void {
   const span = { start: Number(row.window_start), end: Number(row.window_end) }
   switch (row.kind) {
     case 'bookmark':
-      standing().open.push({ ...span, pageMark: row.text ?? '' })
+      standing().open.push({ ...span, pageMark: row.text ?? '', shownAgain: row.shown_again ?? 0 })
       return
     case 'covered':
       standing().covered.push(toCovered(span, row))
@@ -105,19 +107,20 @@ export async function moveBookmark(
   from: Bookmark | undefined,
   to: Bookmark,
 ): Promise<boolean> {
-  const values = [...keysOf(ref), list.stream, list.partition, to.start, to.end, to.pageMark]
+  const values = [...keysOf(ref), list.stream, list.partition, to.start, to.end, to.pageMark, to.shownAgain]
   if (from === undefined) {
     const inserted = await tx.execute(
-      `insert into stream_bookmarks (user_key, connection_key, stream, partition, window_start, window_end, position)
-       values ($1::bigint, $2, $3, $4, $5::bigint, $6::bigint, $7) on conflict do nothing`,
+      `insert into stream_bookmarks
+         (user_key, connection_key, stream, partition, window_start, window_end, position, shown_again)
+       values ($1::bigint, $2, $3, $4, $5::bigint, $6::bigint, $7, $8) on conflict do nothing`,
       values,
     )
     return inserted === 1
   }
   const moved = await tx.execute(
-    `update stream_bookmarks set position = $7
+    `update stream_bookmarks set position = $7, shown_again = $8
      where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
-       and window_start = $5::bigint and window_end = $6::bigint and position = $8`,
+       and window_start = $5::bigint and window_end = $6::bigint and position = $9`,
     [...values, from.pageMark],
   )
   return moved === 1

@@ -211,6 +211,8 @@ export interface Page {
   /**
    * The page mark of the next page inside the same window, opaque to the engine. Null ends the window: the provider
    * names no next page, or an offset page was empty. A window never ends because of a total that the provider reports.
+   * A mark that the walk has asked for before ends it with `unreadable_answer`, unless a page since then has a state or a
+   * lasting mark.
    */
   next: string | null
   /** The new lasting mark of the list, kept after the window closes. */

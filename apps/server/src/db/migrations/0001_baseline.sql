@@ -530,6 +530,9 @@ create table stream_bookmarks (
   window_end bigint not null,
   -- The provider's own place inside the window.
   position text not null,
+  -- How many records were shown on the way there since the last new one; an empty page counts for a fraction. Pages
+  -- that repeat show more than the user has.
+  shown_again double precision not null,
   primary key (user_key, connection_key, stream, partition, window_start)
 );
 
