@@ -210,7 +210,12 @@ describe('the state of a connection', async () => {
       for (const fault of faults) {
         const set = 'update connections set status = $2, status_cause = null where id = $1'
         await engine.db.execute(set, [ref.connectionId, from])
-        const mayPass = await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault })
+        const mayPass = await engine.connections.recordFault(ref, {
+          providerId: 'kraken',
+          keyLane,
+          fault,
+          isOfBalances: false,
+        })
         assert.equal(mayPass, !owners.includes(fault) && from !== 'needs_reauth', fault)
         const after = await engine.connections.find(ref, ref.connectionId)
         const expected = !mayPass ? 'needs_reauth' : from === 'active' ? 'degraded' : from
@@ -224,7 +229,12 @@ describe('the state of a connection', async () => {
   it('is active after a complete read, and the text of the fault is gone', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
-    await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'venue_down' })
+    await engine.connections.recordFault(ref, {
+      providerId: 'kraken',
+      keyLane,
+      fault: 'venue_down',
+      isOfBalances: false,
+    })
     const issues = await engine.connections.listIssues(ref)
     assert.deepEqual(
       issues.map(({ cause }) => cause),
@@ -247,7 +257,12 @@ describe('the state of a connection', async () => {
   it('that waits for its owner is not read, and a read that ends late does not make it active', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
-    await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'key_expired' })
+    await engine.connections.recordFault(ref, {
+      providerId: 'kraken',
+      keyLane,
+      fault: 'key_expired',
+      isOfBalances: false,
+    })
     assert.equal(await engine.connections.open(ref), undefined)
     const run = { keyLane, jitter: 1 }
     assert.equal(await engine.db.transaction((tx) => engine.connections.recordRun(tx, ref, run)), undefined)

@@ -43,7 +43,7 @@ export async function recordRecords(tx: Sql, ref: ConnectionRef, added: number):
  */
 export function toBalancesQuery(names: { userKey: string; connectionKey: string; now: string }): string {
   const of = `user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer`
-  return `update connections c set balances_at = ${names.now}::timestamptz,
+  return `update connections c set balances_at = ${names.now}::timestamptz, balances_failed = false,
       balances_since = coalesce(c.balances_since, ${names.now}::timestamptz),
       unproved_at = coalesce(c.unproved_at, ${names.now}::timestamptz)
     from (select user_key, connection_key, balances_at as former_at from connections

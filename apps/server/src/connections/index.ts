@@ -110,8 +110,9 @@ export interface Connections extends Provisional {
   /** Our own code failed. False when the connection is no longer read. */
   recordBreakdown(ref: ConnectionRef, nextTryInMs: number): Promise<boolean>
   /**
-   * A run has read everything: when the next one is due, by the schedule. Undefined, with nothing recorded, when the
-   * connection is gone or has another key since.
+   * A run has read the history to its end: when the next one is due, by the schedule. Undefined, with nothing recorded,
+   * when the connection is gone or has another key since. A report that the balances could not be read stays until they
+   * are read.
    */
   recordRun(tx: Sql, ref: ConnectionRef, run: EndedRun): Promise<{ nextSyncInMs: number } | undefined>
   /**
@@ -119,7 +120,7 @@ export interface Connections extends Provisional {
    * when the run changes the connection after all: then call `recordRun`.
    */
   recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: PayloadOf<'sync'>): Promise<boolean>
-  /** A refresh has read the history. The next run stays as planned. */
+  /** The same for a refresh. The next run stays as planned. */
   recordRefresh(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** The run continues after `inMs`. False when the connection has another key by now. */
   planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inMs: number): Promise<boolean>

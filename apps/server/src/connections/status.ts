@@ -24,6 +24,8 @@ export interface Failure {
   fault: Fault
   /** Parts of the account of which nothing could be read. */
   unread?: readonly string[]
+  /** The balances were to be read, and could not be. */
+  isOfBalances: boolean
   /** When the regular reading tries again. */
   nextTryInMs?: number | undefined
   /** Epoch ms: since when the provider has not answered any connection. */
@@ -34,7 +36,7 @@ const readable = ['syncing', 'active', 'degraded'] as const
 
 /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
 export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
-  const { providerId, keyLane, fault, unread, nextTryInMs, sinceMs } = failure
+  const { providerId, keyLane, fault, unread, isOfBalances, nextTryInMs, sinceMs } = failure
   if (needsTheOwner(fault)) {
     // Providers answer "unknown key" for an expired key; we know its end from when it was verified.
     const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
@@ -51,20 +53,23 @@ export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure:
   const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
   const { message: what } = describeFault(fault, providerName(providerId), unread)
   const message = what + describeWait({ sinceMs, nextTryMs })
-  return setBack(deps.db, ref, { cause: fault, message, keyLane, nextSyncInMs: nextTryInMs })
+  return setBack(deps.db, ref, { cause: fault, message, keyLane, isOfBalances, nextSyncInMs: nextTryInMs })
 }
 
-/** Records a failure of ours or of the operator, such as a lost sealing key, and not of the provider. */
+/**
+ * Records a failure of ours or of the operator, such as a lost sealing key, and not of the provider. The next run begins
+ * with the balances.
+ */
 export async function recordBreakdown(deps: StatusDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
   const message = describeBreakdown().message + describeWait({ nextTryMs: deps.now() + nextTryInMs })
-  return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })
+  return setBack(deps.db, ref, { cause: 'internal', message, isOfBalances: true, nextSyncInMs: nextTryInMs })
 }
 
 /** A connection that was never fully read is not degraded: it stays `syncing`, with the cause beside it. */
 async function setBack(
   db: Database,
   ref: ConnectionRef,
-  to: Pick<store.NextStatus, 'cause' | 'message' | 'keyLane' | 'nextSyncInMs'>,
+  to: Pick<store.NextStatus, 'cause' | 'message' | 'keyLane' | 'isOfBalances' | 'nextSyncInMs'>,
 ): Promise<boolean> {
   const first = await store.setStatus(db, ref, { status: 'syncing', from: ['syncing'], ...to })
   const later = await store.setStatus(db, ref, { status: 'degraded', from: ['active', 'degraded'], ...to })

@@ -150,19 +150,22 @@ export interface NextStatus {
   message: string | null
   /** Applies only if the connection still has this key. */
   keyLane?: string
+  /** Only a reading of the balances takes it back. */
+  isOfBalances?: boolean
   /** Undefined leaves the next run where it is planned. */
   nextSyncInMs?: number | undefined
 }
 
 export async function setStatus(sql: Sql, ref: ConnectionRef, next: NextStatus): Promise<number> {
-  const { status, from, cause, message, keyLane = null, nextSyncInMs } = next
+  const { status, from, cause, message, keyLane = null, isOfBalances = false, nextSyncInMs } = next
   const nextSyncAt = nextSyncInMs === undefined ? undefined : Date.parse(sql.now()) + nextSyncInMs
   return sql.execute(
     `update connections set status = $3::text, status_cause = $4, status_message = $5,
-       next_sync_at = case when $3::text = 'needs_reauth' then null else coalesce($7::timestamptz, next_sync_at) end
+       next_sync_at = case when $3::text = 'needs_reauth' then null else coalesce($7::timestamptz, next_sync_at) end,
+       balances_failed = balances_failed or $9::boolean
      where user_key = $1::bigint and connection_key = $2 and status = any($6::text[])
        and ($8::text is null or key_lane = $8)`,
-    [...keysOf(ref), status, cause, message, [...from], toTime(nextSyncAt), keyLane],
+    [...keysOf(ref), status, cause, message, [...from], toTime(nextSyncAt), keyLane, isOfBalances],
   )
 }
 
@@ -183,7 +186,7 @@ export interface RecordedConnectionRead {
 }
 
 /**
- * Everything was read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has
+ * The history was read to its end: the connection is active, unless its balances could not be read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has
  * another key since. With a schedule, the next run is planned by it; without one it stays where it is.
  */
 export async function recordConnectionRead(
@@ -193,7 +196,7 @@ export async function recordConnectionRead(
 ): Promise<RecordedConnectionRead | undefined> {
   const row = await tx.maybeRow<{ is_news: boolean; next_ms: number }>(
     `with before as (
-       select c.user_key, c.connection_key, c.status, c.synced_count, c.session_id,
+       select c.user_key, c.connection_key, c.status, c.synced_count, c.session_id, not c.balances_failed as is_whole,
          next.next_in, $4::timestamptz + next.next_in as next_at
        from connections c join user_ledgers l on l.user_key = c.user_key
        cross join lateral (
@@ -201,12 +204,15 @@ export async function recordConnectionRead(
        where c.user_key = $1::bigint and c.connection_key = $2 and c.status in ${readable} and c.key_lane = $3
        for update of c
      )
-     update connections c set status = 'active', status_cause = null, status_message = null,
-       last_synced_at = $4::timestamptz, synced_count = c.transaction_count,
+     update connections c set status = case when b.is_whole then 'active' else c.status end,
+       status_cause = case when b.is_whole then null else c.status_cause end,
+       status_message = case when b.is_whole then null else c.status_message end,
+       last_synced_at = case when b.is_whole then $4::timestamptz else c.last_synced_at end,
+       synced_count = c.transaction_count,
        next_sync_at = case when $7::boolean then b.next_at else c.next_sync_at end
      from before b
      where c.user_key = $1::bigint and c.user_key = b.user_key and c.connection_key = b.connection_key
-     returning b.session_id is null and (b.status <> 'active' or b.synced_count <> c.transaction_count) as is_news,
+     returning b.session_id is null and (b.status <> c.status or b.synced_count <> c.transaction_count) as is_news,
        1000 * extract(epoch from b.next_in)::double precision as next_ms`,
     [...keysOf(ref), keyLane, tx.now(), scheduleValues(plan?.schedule), plan?.jitter ?? 1, plan !== null],
   )

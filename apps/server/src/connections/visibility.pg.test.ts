@@ -100,7 +100,7 @@ describe('a connection', async () => {
       'select key_lane as "keyLane" from connections where id = $1',
       [ref.connectionId],
     )
-    const failure = { providerId: 'kraken', keyLane, fault: 'invalid_credentials' } as const
+    const failure = { providerId: 'kraken', keyLane, fault: 'invalid_credentials', isOfBalances: true } as const
     assert.equal(await engine.connections.recordFault(ref, failure), false)
     assert.deepEqual(await listMessages(), [])
     await settle(owner, 'ses_4')

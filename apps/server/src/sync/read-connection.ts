@@ -49,6 +49,8 @@ export interface ReadResult {
    * pauses; pages of other lists do not count for a list that is away.
    */
   hasProgressed: boolean
+  /** The balances were to be read by this job, and were not. */
+  lacksBalances: boolean
   /** Nothing was new, and no failure is on record. */
   isIdle: boolean
   /** How far the history is read now. */
@@ -72,7 +74,7 @@ export async function readConnection(
   const untilMs = given?.untilMs ?? Math.floor(deps.now() - opened.definition.settlesMs)
   const standings = await store.loadStandings(deps.db, ref)
   const reading: Reading = {
-    ...{ ref, opened, untilMs, standings, state: standings.state, isStateNew: false },
+    ...{ ref, opened, untilMs, standings, state: standings.state, isStateNew: false, areBalancesRead: false },
     ask: deps.metering.startAsking(opened, { interactive }),
     inTurn: createGate(1),
     allowance: startAllowance(signal, pagesPerJobMax * callsMaxOf(opened)),
@@ -103,6 +105,7 @@ export async function readConnection(
     outcome,
     run: goesOn ? run : undefined,
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
+    lacksBalances: readsBalances(request) && !reading.areBalancesRead,
     isIdle: !reading.hasNews && !standings.hasFailures,
     ...toProvable(reading),
   }
@@ -129,9 +132,10 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
       const stop = await deps.connections.checkRights(ref, opened, ask)
       if (stop !== undefined) return stop
     }
-    if (what !== 'transactions') {
+    if (readsBalances(request)) {
       const stop = await readBalances(deps, reading)
       if (stop !== undefined) return stop
+      reading.areBalancesRead = true
     }
     const stop = what === 'assets' ? undefined : await readPartitions(deps, reading)
     if (stop !== undefined) return stop
@@ -139,6 +143,11 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
     if (what === 'run' && interactive) return { kind: 'more' }
   }
   return what === 'assets' ? { kind: 'done' } : readHistory(deps, reading, run)
+}
+
+/** A run that continues in another job began with its balances. */
+function readsBalances({ what, run }: ReadRequest): boolean {
+  return what !== 'transactions' && run === undefined
 }
 
 /**

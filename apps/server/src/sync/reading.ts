@@ -74,6 +74,7 @@ export interface Reading {
   untilMs: number
   allowance: Allowance
   standings: Standings
+  areBalancesRead: boolean
   /** The newest state, which may not be committed yet. */
   state: ConnectorState
   /** A page or the balances replaced the state: the connector may name other lists now. */

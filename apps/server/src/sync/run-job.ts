@@ -134,7 +134,9 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   const failures = await store.countFailure(deps.db, ref, { restart: result.hasProgressed })
   const nextTryInMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(failures, deps.random()))
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  const mayPass = await deps.connections.recordFault(ref, { providerId, keyLane, fault, unread, nextTryInMs, sinceMs })
+  const { lacksBalances: isOfBalances } = result
+  const failure = { providerId, keyLane, fault, unread, isOfBalances, nextTryInMs, sinceMs }
+  const mayPass = await deps.connections.recordFault(ref, failure)
   if (mayPass) await requeue(deps, job, { delayMs: nextTryInMs, run: result.run, ...stillWaiting(job, result) })
 }
 

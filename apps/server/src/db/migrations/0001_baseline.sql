@@ -446,6 +446,8 @@ create table connections (
   next_sync_at timestamptz(3),
   -- When balances were last read; holdings themselves are written only when they change.
   balances_at timestamptz(3),
+  -- The last attempt to read the balances failed. Reading the history alone does not take that report back.
+  balances_failed boolean not null default false,
   -- When balances were first read: an asset that was not there then held nothing.
   balances_since timestamptz(3),
   -- The verdict on the balances (proof/): the worst grade of its assets, when it was reached, which reading of the

@@ -37,7 +37,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
   const request = { what: kind, run: payload.run, interactive: payload.inBackground !== true, signal }
-  const { outcome, run, reach, isProofDue } = await readConnection(deps, ref, opened, request)
+  const { outcome, run, reach, isProofDue, lacksBalances } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
   switch (outcome.kind) {
     case 'done':
@@ -50,7 +50,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
     case 'overtaken':
       return queueRefresh(deps.db, next, overtakenDelayMs)
     case 'fault':
-      return backOff(deps, opened, next, outcome.error)
+      return backOff(deps, opened, next, { error: outcome.error, isOfBalances: lacksBalances })
   }
 }
 
@@ -76,7 +76,12 @@ async function end(
   if (await hasQueued(sql, ref, kind)) await queueRefresh(sql, { ...withRun(payload, undefined), attempt: 1 }, 0)
 }
 
-async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payload, error: SourceError): Promise<void> {
+async function backOff(
+  deps: ReadingDeps,
+  opened: OpenedConnection,
+  next: Payload,
+  { error, isOfBalances }: { error: SourceError; isOfBalances: boolean },
+): Promise<void> {
   const { providerId, keyLane } = opened
   const { attempt } = next
   const { fault, unread } = error
@@ -86,7 +91,7 @@ async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payloa
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway
   if (mayPass && attempt < attemptsMax) return queueRefresh(deps.db, { ...next, attempt: attempt + 1 }, delayMs)
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, unread, sinceMs })
+  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, unread, isOfBalances, sinceMs })
   await end(deps.db, next, { status: 'failed', cause: fault })
 }
 

@@ -1,0 +1,97 @@
+/** What a refresh that reads one part of a connection says about the other. */
+import { dayMs, SourceError } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseStored } from '../../jobs/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import { createTestProvider, openReader, record, type TestProvider } from '../test-provider.ts'
+import type { RefreshKind } from './refreshes.ts'
+
+const { signal } = new AbortController()
+
+describe('a refresh', async () => {
+  const reader = await openReader()
+  const { db } = reader
+
+  const unreadable = (): never => {
+    throw new SourceError('unreadable_answer', 'an unexpected shape')
+  }
+  async function connect(): Promise<{ ref: ConnectionRef; provider: TestProvider }> {
+    const provider = reader.use(createTestProvider())
+    provider.lists.set('ledger/', [record('A', reader.clock.now() - dayMs)])
+    const ref = await reader.connectTest()
+    await reader.drain()
+    assert.equal(await findStatus(ref), 'active')
+    return { ref, provider }
+  }
+  async function refresh(ref: ConnectionRef, kind: RefreshKind): Promise<string | undefined> {
+    await db.execute('delete from refresh_cool_downs')
+    const { refreshId } = await reader.sync.requestRefresh(ref, kind, undefined)
+    const { payload } = await db.row<{ payload: object }>(
+      'delete from graphile_worker._private_jobs where key = $1 returning payload',
+      [`refresh:${kind}:${ref.connectionId}`],
+    )
+    await reader.sync.refreshTask(parseStored('refresh', payload), signal)
+    return (await reader.sync.findRefresh(ref, refreshId))?.status
+  }
+  async function findStatus(ref: ConnectionRef): Promise<string | undefined> {
+    const row = await reader.connections.find(ref, ref.connectionId)
+    const [issue] = await reader.connections.listIssues(ref)
+    return issue === undefined ? row?.status : `${row?.status}: ${issue.cause}`
+  }
+
+  for (const by of ['a run', 'a refresh'] as const) {
+    it(`of transactions does not take back the report by ${by} that balances could not be read`, async () => {
+      const { ref, provider } = await connect()
+      const balances = provider.answerBalances
+      provider.answerBalances = unreadable
+      await (by === 'a run' ? reader.run(ref) : refresh(ref, 'assets'))
+      assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+      const before = await reader.connections.find(ref, ref.connectionId)
+      provider.lists.get('ledger/')?.push(record('B', reader.clock.now() - 1_000))
+      assert.equal(await refresh(ref, 'transactions'), 'succeeded')
+      assert.equal((await reader.listAmounts(ref)).length, 2)
+      const after = await reader.connections.find(ref, ref.connectionId)
+      assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+      assert.deepEqual([after?.status_message, after?.last_synced_at], [before?.status_message, before?.last_synced_at])
+      provider.answerBalances = balances
+      await reader.run(ref)
+      assert.equal(await findStatus(ref), 'active')
+    })
+  }
+
+  it('of assets that fails is still on record after a run that began before it has read the lists', async () => {
+    const { ref, provider } = await connect()
+    provider.answerBalances = unreadable
+    assert.equal(await refresh(ref, 'assets'), 'failed')
+    const { lane } = await db.row<{ lane: string }>('select key_lane as lane from connections where id = $1', [
+      ref.connectionId,
+    ])
+    await reader.sync.runTask({ ref, lane, run: { untilMs: reader.clock.now(), stage: 'rest' } }, signal)
+    assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+  })
+
+  it('of transactions takes back a report about the lists, also after another one about the balances', async () => {
+    const { ref, provider } = await connect()
+    const { answer, answerBalances } = provider
+    Object.assign(provider, { answer: unreadable, answerBalances: unreadable })
+    assert.equal(await refresh(ref, 'assets'), 'failed')
+    assert.equal(await refresh(ref, 'transactions'), 'failed')
+    provider.answer = answer
+    assert.equal(await refresh(ref, 'transactions'), 'succeeded')
+    assert.equal(await findStatus(ref), 'degraded: unreadable_answer', 'the balances were not read')
+    provider.answerBalances = answerBalances
+    assert.equal(await refresh(ref, 'assets'), 'succeeded')
+    assert.equal(await refresh(ref, 'transactions'), 'succeeded')
+    assert.equal(await findStatus(ref), 'active')
+  })
+
+  it('of assets does not take back the report that a list could not be read', async () => {
+    const { ref, provider } = await connect()
+    provider.answer = unreadable
+    await reader.run(ref)
+    assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+    assert.equal(await refresh(ref, 'assets'), 'succeeded')
+    assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+  })
+})
