@@ -130,6 +130,28 @@ describe('an index', () => {
   })
 })
 
+describe('a row of an index', () => {
+  for (const [what, tokenID, isReadable] of [
+    ['the largest number of a piece', 2n ** 256n - 1n, true],
+    ['a number that no piece can have', 2n ** 256n, false],
+  ] as const) {
+    it(`with ${what} is ${isReadable ? 'read' : 'unreadable'}, and the balances are read`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      for (const action of ['tokennfttx', 'token1155tx']) {
+        chain.lists.set(action, [row(10, contracts[0] ?? '', { tokenID: String(tokenID) })])
+      }
+      chain.lists.get('token1155tx')?.push(row(11, contracts[0] ?? '', { tokenIDs: ['1', String(tokenID)] }))
+      assert.equal((await readToEnd(reader)).length, 150)
+      const window = { unit: 'block', start: 0, end: 20_001 } as const
+      for (const stream of ['erc721', 'erc1155']) {
+        const request = { stream, partition: '1', window, pageMark: null, lastingMark: null, state: {} }
+        const { records } = await reader.fetchPage(request)
+        assert.ok(records.length > 0 && records.every(({ unreadable }) => (unreadable === undefined) === isReadable))
+      }
+    })
+  }
+})
+
 describe('the receipt of a transaction', () => {
   it('is kept without its logs, which may fill an answer', async (t) => {
     const { chain } = await openWallet(t)

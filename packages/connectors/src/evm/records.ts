@@ -13,7 +13,11 @@ import { z } from 'zod'
 import { parseJson, readAnswer } from '../kit/json.ts'
 import type { StreamName } from './definition.ts'
 
-const digits = z.string().regex(/^\d{1,78}$/)
+/** Contracts count in 256 bits. A larger number cannot be sent back to a contract. */
+const digits = z
+  .string()
+  .regex(/^\d{1,78}$/, { abort: true })
+  .refine((text) => BigInt(text) < 2n ** 256n, 'more than 256 bits')
 const hash = z
   .string()
   .regex(/^0x[0-9a-f]{64}$/i)
