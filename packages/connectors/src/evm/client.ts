@@ -6,10 +6,10 @@
  * found" means an empty list, and one about a rate limit means to wait. Blockscout's status "2" means that its internal
  * transactions of these blocks are not complete yet.
  */
-import { SourceError } from '@assay/core'
+import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from '../kit/connector.ts'
-import { fetchAnswer, fetchText, LongAnswer, toStatusError } from '../kit/http.ts'
+import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
 import { isJsonObject, parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { toPageRows } from '../kit/records.ts'
 import { chains, type Chain } from './chains.ts'
@@ -24,12 +24,6 @@ export interface ChainClient {
 
 /** A contract refused the call. The caller decides whether that matters. */
 export class RevertedCall extends SourceError {}
-
-/**
- * A call took longer than the node allows, or its answer is longer than any honest one. The contract or the node did
- * that.
- */
-export class AbortedCall extends SourceError {}
 
 /** The index does not have this list. Blockscout says so with status 400. */
 export class UnknownAction extends SourceError {}
@@ -64,13 +58,9 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
     async rpc(method, params) {
       const headers = { 'Content-Type': 'application/json' }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const text = await fetchText(io, urls.rpc, { method: 'POST', headers, body, ...limitsOf(method) }).catch(
-        (error: unknown) => {
-          const isCall = method === 'eth_call' && error instanceof LongAnswer
-          throw isCall ? new AbortedCall('unreadable_answer', `${chain.name}: eth_call: ${error.message}`) : error
-        },
-      )
-      const { result, error } = readAnswer(method, rpcAnswer, parseJson(text))
+      const answer = await fetchAnswer(io, urls.rpc, { method: 'POST', headers, body, ...limitsOf(method) })
+      if (answer.status !== 200) throw toStatusError(answer, io, faultsOf(method, answer))
+      const { result, error } = readAnswer(method, rpcAnswer, parseJson(answer.text))
       if (error !== undefined && error !== null) throw toRpcError(chain, method, error)
       if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
       return result
@@ -99,6 +89,19 @@ function limitsOf(method: string): { bytesMax?: number } {
   return method === 'eth_call' ? { bytesMax: callBytesMax } : {}
 }
 
+/** The host limits us, or says that the node behind it is away, whatever was called. */
+const statusesOfHost: ReadonlySet<number> = new Set([418, 429, 502, 503])
+const limited = /rate limit|too many requests/i
+
+/**
+ * A proxy may refuse what a contract answers with a status of its own and an error in the body (proxyd, in front of
+ * many public nodes: HTTP 500 and −32020 "backend response too large").
+ */
+function faultsOf(method: string, { status, text }: HttpAnswer): Readonly<Record<number, Fault>> {
+  const isOfCall = method === 'eth_call' && !statusesOfHost.has(status)
+  return isOfCall && /"error"\s*:\s*\{/.test(text) && !limited.test(text) ? { [status]: 'unreadable_answer' } : {}
+}
+
 const rpcAnswer = z.object({
   result: z.unknown().optional(),
   error: z.object({ code: z.coerce.string(), message: z.string().catch('') }).nullish(),
@@ -112,8 +115,6 @@ const contractErrors = [
   /revert|invalid opcode|out of gas|gas uint64 overflow|invalid jump|write protection|return data out of bounds/i,
   /stack (?:underflow|limit)|max call depth|vm exception|(?:vm|transaction) execution error/i,
 ]
-/** The contract took longer than the node allows for a call (go-ethereum, internal/ethapi/api.go). */
-const aborted = /execution aborted/i
 /** 3 is a revert with data (geth), −32015 any end of a call by its contract (Nethermind, OpenEthereum). */
 const contractCodes = new Set(['3', '-32015'])
 
@@ -128,10 +129,7 @@ function toRpcError(chain: Chain, method: string, { code, message }: { code: str
   if (isCall && (contractCodes.has(code) || contractErrors.some((pattern) => pattern.test(message)))) {
     return new RevertedCall('unreadable_answer', detail)
   }
-  if (isCall && aborted.test(message)) return new AbortedCall('unreadable_answer', detail)
-  if (code === '-32005' || code === '429' || /rate limit|too many requests/i.test(message)) {
-    return new SourceError('rate_limited', detail)
-  }
+  if (code === '-32005' || code === '429' || limited.test(message)) return new SourceError('rate_limited', detail)
   const isOurs = ['-32600', '-32601', '-32602', '-32700'].includes(code)
   return new SourceError(isOurs || isCall ? 'unreadable_answer' : 'venue_down', detail)
 }

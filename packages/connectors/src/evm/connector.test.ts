@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { findAssetByContract, isKnownAsset, SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
 import type { Balances, ConnectorState, AccountReader, WalletCredentials } from '../kit/connector.ts'
+import { chains } from './chains.ts'
 import { connector } from './connector.ts'
 import { evmDefinition } from './definition.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
@@ -280,21 +281,70 @@ describe('balances', () => {
     assert.deepEqual(await listChains(complete), new Set(['1']))
   })
 
-  for (const [code, message] of [
-    [-32_000, 'execution aborted (timeout = 5s)'],
-    [-32_000, 'invalid jump destination'],
-    [-32_000, 'stack underflow (0 <=> 1)'],
-    [-32_015, 'VM execution error.'],
+  for (const [code, message, status] of [
+    [-32_000, 'execution aborted (timeout = 5s)', 200],
+    [-32_000, 'invalid jump destination', 200],
+    [-32_000, 'stack underflow (0 <=> 1)', 200],
+    [-32_015, 'VM execution error.', 200],
+    [-32_020, 'backend response too large', 200],
+    [-32_020, 'backend response too large', 500],
+    [-32_000, 'words that are not known here', 413],
   ] as const) {
-    it(`of a token whose contract ends the call with "${message}" are left out, and all others are read`, async (t) => {
+    for (const hasMulticall of [false, true]) {
+      const how = `${hasMulticall ? 'in a group' : 'alone'}, with HTTP ${status} and "${message}"`
+      it(`of a token whose contract ends the call ${how} are left out, and all others are read`, async (t) => {
+        const { chain, reader } = await openWallet(t)
+        hold(chain)
+        chain.hasMulticall = hasMulticall
+        chain.errors.set(`${coin} ${balanceOf}`, { code, message, status })
+        const { balances } = await readToEnd(reader)
+        assert.equal(balances.length, 4)
+        assert.ok(!balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+      })
+    }
+  }
+
+  for (const [fault, status, code] of [
+    ['rate_limited', 429, -32_016],
+    ['rate_limited', 200, -32_005],
+    ['venue_down', 503, -32_011],
+  ] as const) {
+    it(`of no token are left out because of HTTP ${status} with error ${code}: that is ${fault}`, async (t) => {
       const { chain, reader } = await openWallet(t)
       hold(chain)
-      chain.errors.set(`${coin} ${balanceOf}`, { code, message })
-      const { balances } = await reader.fetchBalances({})
-      assert.equal(balances.length, 4)
-      assert.ok(!balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+      chain.errors.set(`${coin} ${balanceOf}`, { code, message: 'no', status })
+      await assert.rejects(readToEnd(reader), isFault(fault))
     })
   }
+
+  it('of unknown tokens are not left out because a node failed, even if it answers again within the round', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    hold(chain)
+    chain.hasMulticall = true
+    const contracts = Array.from({ length: 40 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '4')}`)
+    chain.lists.set(
+      'tokentx',
+      contracts.map((contract, index) => row(10 + index, contract, { value: '5' })),
+    )
+    for (const contract of contracts) chain.calls.set(`${contract} ${balanceOf}`, word(5n))
+    const { balances, state = {} } = await readToEnd(reader)
+    for (const contract of [...contracts, weth]) {
+      chain.errors.set(`${contract} ${balanceOf}`, { code: -32_000, message: 'header not found' })
+    }
+    let kept = state
+    await assert.rejects(async () => {
+      for (;;) kept = (await reader.fetchBalances(kept)).state ?? kept
+    }, isFault('unreadable_answer'))
+    chain.errors.clear()
+    assert.deepEqual((await readToEnd(reader, { state: kept })).balances, balances)
+  })
+
+  it('of the wrapped coin are known on every chain, so a node that refuses all calls is noticed', () => {
+    assert.deepEqual(
+      chains.filter((one) => findAssetByContract(`evm:${one.id}`, one.wrapped.address) === undefined),
+      [],
+    )
+  })
 
   it('of many tokens whose contracts take too long are asked for a few times, and known tokens are read', async (t) => {
     const { chain, reader } = await openWallet(t)
@@ -372,11 +422,16 @@ describe('balances', () => {
     const { chain, reader } = await openWallet(t)
     hold(chain)
     const { state = {} } = await reader.fetchBalances({})
-    chain.errors.set(`${coin} ${balanceOf}`, { code: -32_000, message: 'header not found' })
-    await assert.rejects(readToEnd(reader, { state }), isFault('unreadable_answer'))
-    chain.errors.clear()
-    chain.errors.set(`${weth} ${balanceOf}`, { code: -32_000, message: 'execution aborted (timeout = 5s)' })
-    await assert.rejects(readToEnd(reader, { state }), isFault('unreadable_answer'))
+    for (const error of [
+      { code: -32_000, message: 'header not found' },
+      { code: -32_000, message: 'execution aborted (timeout = 5s)' },
+      { code: -32_020, message: 'backend response too large', status: 500 },
+      // The code of a refused call at Nethermind, and of a late one at a proxy.
+      { code: -32_015, message: 'gateway timeout', status: 504 },
+    ]) {
+      chain.errors.set(`${weth} ${balanceOf}`, error)
+      await assert.rejects(readToEnd(reader, { state }), isFault('unreadable_answer'))
+    }
     chain.errors.clear()
     chain.errors.set('eth_getBalance', { code: -32_000, message: 'header not found' })
     await assert.rejects(readToEnd(reader, { state }), isFault('venue_down'))

@@ -24,6 +24,9 @@ export function packCalls(calls: readonly ContractCall[]): ContractCall {
   }
 }
 
+/** No contract can cause it: Multicall3 is not deployed, or the node does not pass on what it answered. */
+export class MalformedAnswer extends SourceError {}
+
 const wordBytes = 32
 
 /**
@@ -34,15 +37,15 @@ const wordBytes = 32
 export function readResults(answer: Hex, count: number): (bigint | undefined)[] {
   const list = readNumber(answer, 0)
   const length = readNumber(answer, list)
-  if (length !== count) throw unreadable(`${length} results for ${count} calls`)
+  if (length !== count) throw malformed(`${length} results for ${count} calls`)
   const first = list + wordBytes
   return Array.from({ length }, (_, index) => {
     const result = first + readNumber(answer, first + index * wordBytes)
     const success = readNumber(answer, result)
-    if (success > 1) throw unreadable('a result is neither a success nor a failure')
+    if (success > 1) throw malformed('a result is neither a success nor a failure')
     const bytes = result + readNumber(answer, result + wordBytes)
     const size = readNumber(answer, bytes)
-    if (bytes + wordBytes + size > sizeOf(answer)) throw unreadable('a result is longer than the answer')
+    if (bytes + wordBytes + size > sizeOf(answer)) throw malformed('a result is longer than the answer')
     return success === 1 && size >= wordBytes ? findWord(answer, bytes + wordBytes) : undefined
   })
 }
@@ -57,7 +60,7 @@ export function findWord(answer: Hex, at = 0): bigint | undefined {
 /** A place or a length: neither is ever more than the bytes of the answer. */
 function readNumber(answer: Hex, at: number): number {
   const word = findWord(answer, at)
-  if (word === undefined || word > sizeOf(answer)) throw unreadable('a place outside of the answer')
+  if (word === undefined || word > sizeOf(answer)) throw malformed('a place outside of the answer')
   return Number(word)
 }
 
@@ -65,6 +68,6 @@ function sizeOf(answer: Hex): number {
   return (answer.length - 2) / 2
 }
 
-function unreadable(what: string): SourceError {
-  return new SourceError('unreadable_answer', `aggregate3: ${what}`)
+function malformed(what: string): MalformedAnswer {
+  return new MalformedAnswer('unreadable_answer', `aggregate3: ${what}`)
 }

@@ -13,6 +13,8 @@ type Row = Readonly<Record<string, unknown>> & { blockNumber: string }
 interface NodeError {
   code: number
   message: string
+  /** Some proxies give an error a status of its own. */
+  status?: number
 }
 
 export interface TestChain {
@@ -75,10 +77,10 @@ async function answer(chain: TestChain, request: IncomingMessage): Promise<{ sta
   const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
   chain.methods.push(method)
   const result = isMain ? answerRpc(chain, method, params) : emptyRpc(method)
-  const refused = result === 'revert' ? { code: 3, message: 'execution reverted' } : undefined
+  const refused: NodeError | undefined = result === 'revert' ? { code: 3, message: 'execution reverted' } : undefined
   const error = isMain ? (findError(chain, method, params) ?? refused) : undefined
-  const content = error === undefined ? { result } : { error }
-  return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
+  const content = error === undefined ? { result } : { error: { code: error.code, message: error.message } }
+  return { status: error?.status ?? 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
 }
 
 function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean): { status: number; text: string } {

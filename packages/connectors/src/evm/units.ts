@@ -3,8 +3,12 @@
  *
  * The contracts are called in groups through Multicall3, which has one address on all chains (multicall3.com); where it
  * is not deployed, each contract is called separately. A stranger can send a wallet tokens whose contracts use up the
- * gas, the time or the length of the answer of the whole call. Then the group is asked again in parts, down to single
- * contracts.
+ * gas, the time or the length of the answer of the whole call, and nodes and their proxies have many words for that. So
+ * after any failure but a limit or a lost connection, the group is asked again in parts, down to single contracts. An
+ * unknown contract that fails alone is left out.
+ *
+ * The node may have failed as well. Known contracts answer, and the wrapped coin of every chain is one, so they are
+ * asked first: as long as one of them fails, that is a fault, and no other contract is left out.
  *
  * One call of the connector makes no more requests than its price covers. What is left stays in the round.
  */
@@ -12,8 +16,8 @@ import { isKnownAsset, SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address, type Hex } from 'viem'
 import { tokenAsset, wrappedContract } from './assets.ts'
 import type { Chain } from './chains.ts'
-import { AbortedCall, groupSize, RevertedCall, toBigInt, type ChainClient } from './client.ts'
-import { findWord, packCalls, readResults, type ContractCall } from './multicall.ts'
+import { groupSize, RevertedCall, toBigInt, type ChainClient } from './client.ts'
+import { findWord, MalformedAnswer, packCalls, readResults, type ContractCall } from './multicall.ts'
 import { keyOf, type ChainRound, type ChainState, type Nft, type Token, type Units } from './state.ts'
 
 /** The most requests to nodes in one call. The budget charges this many; the next call continues. */
@@ -29,8 +33,8 @@ const partMax = 15
  * contracts of such groups are asked, and the others are left out.
  */
 const searchMax = 100
-/** A call that the node aborts takes seconds, and counts as this many. */
-const abortedWeight = 5
+/** A call that fails without a verdict of its contract may have taken the node seconds, and counts as this many. */
+const failedWeight = 5
 
 type Group = NonNullable<ChainRound['unasked']>['groups'][number]
 
@@ -38,7 +42,7 @@ type Group = NonNullable<ChainRound['unasked']>['groups'][number]
 interface Position extends ContractCall {
   list: 'tokens' | 'nfts'
   key: string
-  /** The contract is known to answer soon: if the node aborts the call, the node is overloaded. */
+  /** The contract is known to answer soon and briefly: if the call fails, the node did that. */
   isKnown: boolean
   toUnits(word: bigint): bigint
 }
@@ -63,7 +67,8 @@ export async function readUnits(
 ): Promise<boolean> {
   const positions = listPositions(client.chain, asking.address, state)
   if (read.units === undefined) {
-    const groups = split([0, positions.length], callsMax)
+    const knownCount = positions.filter(({ isKnown }) => isKnown).length
+    const groups = [...split([0, knownCount], callsMax), ...split([knownCount, positions.length], callsMax)]
     // A chain whose contracts answer is asked by one call, so that all balances come from nearly the same block.
     if (asking.spent.requests + 1 + groups.length > requestsPerCall) return false
     const native = await fetchNative(client, asking.address)
@@ -71,7 +76,7 @@ export async function readUnits(
   }
   const { units, unasked } = read
   while (units !== undefined && unasked !== undefined && unasked.groups.length > 0) {
-    if (unasked.effort >= searchMax) unasked.groups = unasked.groups.flatMap((group) => leaveKnown(positions, group))
+    if (unasked.effort >= searchMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(positions, group))
     const room = requestsPerCall - asking.spent.requests
     if (room <= 0) return false
     await askSome(client, asking, positions, { units, unasked, count: Math.min(room, groupSize) })
@@ -92,7 +97,8 @@ async function askSome(
   positions: readonly Position[],
   { units, unasked, count }: Rest,
 ): Promise<void> {
-  const groups = unasked.groups.splice(0, count)
+  const knownCount = unasked.groups.filter((group) => isKnown(positions, group)).length
+  const groups = unasked.groups.splice(0, Math.min(count, knownCount === 0 ? count : knownCount))
   const answers = await Promise.allSettled(groups.map((group) => askGroup(client, positions.slice(...group))))
   const again = groups.flatMap((group, index): Group[] => {
     const answer = answers[index]
@@ -121,10 +127,14 @@ function split([from, to]: Group, size: number): Group[] {
 
 const sizeOf = ([from, to]: Group): number => to - from
 
-/** A group that was not asked yet may still answer as a whole. */
-function leaveKnown(positions: readonly Position[], group: Group): Group[] {
-  if (sizeOf(group) > partMax) return [group]
-  return split(group, 1).filter(([at]) => positions[at]?.isKnown === true)
+/** A group has either known contracts or unknown ones. Those with known ones are first. */
+function isKnown(positions: readonly Position[], [from]: Group): boolean {
+  return positions[from]?.isKnown === true
+}
+
+/** After the search: a group that was not asked yet may still answer as a whole. */
+function isStillAsked(positions: readonly Position[], group: Group): boolean {
+  return sizeOf(group) > partMax || isKnown(positions, group)
 }
 
 interface GroupAnswer {
@@ -146,24 +156,16 @@ async function askGroup(client: ChainClient, positions: readonly Position[]): Pr
       const answer = await askAlone(client, alone)
       return { words: [answer && findWord(answer)], effort }
     }
-    const answer = await askTogether(client, positions)
-    // No contract failed, so calling each one separately does not count as a search.
-    if (answer === 'absent') return { partSize: 1, effort: -positions.length }
-    return answer === undefined ? { partSize, effort } : { words: answer, effort }
+    // Undefined where one contract used up what all may use.
+    const answer = await askAlone(client, packCalls(positions))
+    return answer === undefined ? { partSize, effort } : { words: readResults(answer, positions.length), effort }
   } catch (error) {
-    if (!(error instanceof AbortedCall) || alone?.isKnown === true) throw error
-    return alone === undefined ? { partSize, effort: abortedWeight } : { words: [], effort: abortedWeight }
+    if (!(error instanceof SourceError) || error.fault !== 'unreadable_answer' || alone?.isKnown === true) throw error
+    if (alone !== undefined) return { words: [], effort: failedWeight }
+    // No contract failed, so calling each one separately does not count as a search.
+    if (error instanceof MalformedAnswer) return { partSize: 1, effort: -positions.length }
+    return { partSize, effort: failedWeight }
   }
-}
-
-/** Undefined where one contract used up what all may use. */
-async function askTogether(
-  client: ChainClient,
-  calls: readonly ContractCall[],
-): Promise<(bigint | undefined)[] | 'absent' | undefined> {
-  const answer = await askAlone(client, packCalls(calls))
-  if (answer === undefined) return undefined
-  return answer === '0x' ? 'absent' : readResults(answer, calls.length)
 }
 
 async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
@@ -174,12 +176,12 @@ async function askAlone(client: ChainClient, { to, data }: ContractCall): Promis
     if (error instanceof RevertedCall) return undefined
     throw error
   }
-  throw new SourceError('unreadable_answer', `${client.chain.name}: eth_call: not hexadecimal`)
+  throw new MalformedAnswer('unreadable_answer', `${client.chain.name}: eth_call: not hexadecimal`)
 }
 
 const erc1155Abi = parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)'])
 
-/** Known tokens are first, so that few of them share a group with contracts that a stranger wrote. */
+/** Known tokens are first. */
 function listPositions(chain: Chain, address: Address, { tokens, nfts }: ChainState): Position[] {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address] })
   const ofTokens = withWrapped(chain, tokens).map((token): Position => {
