@@ -202,6 +202,19 @@ describe('balances', () => {
     assert.ok(balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
   })
 
+  it('a token behind many rows is found where an index gives fewer rows for a page than requested', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    hold(chain)
+    chain.rowsMax = 100
+    const many = Array.from({ length: 1_500 }, (_, index) => row(10 + index, weth, { value: '1' }))
+    chain.lists.set('tokentx', [...many, row(1_600, coin, { value: '5' })])
+    let state: ConnectorState = {}
+    // The rest of a long list is left to the next round.
+    for (let rounds = 0; rounds < 3; rounds += 1) ({ state = {} } = await readToEnd(reader, { state }))
+    const { balances } = await readToEnd(reader, { state })
+    assert.ok(balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+  })
+
   it('are read to their end where a round takes more calls than ever come through in a row', async (t) => {
     const { chain, reader } = await openWallet(t)
     hold(chain)

@@ -131,6 +131,50 @@ describe('pages of an index', () => {
     assert.ok(records.every(({ unreadable }) => unreadable === undefined))
   })
 
+  it('an index that gives fewer rows for a page than requested does not end a list', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    chain.rowsMax = 100
+    chain.lists.set(
+      'tokentx',
+      Array.from({ length: 5_000 }, (_, index) => transfer(index, 1 + Math.floor(index / 7))),
+    )
+    const { records } = await walk(reader, 'erc20')
+    assert.equal(keysOf(records).length, 5_000)
+    assert.ok(records.every(({ unreadable }) => unreadable === undefined))
+  })
+
+  it('a block with more rows than such an index gives is reported, and the list continues after it', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    chain.rowsMax = 100
+    const flood = Array.from({ length: 1_500 }, (_, index) => transfer(10 + index, 9))
+    chain.lists.set('tokentx', [transfer(1, 5), ...flood, transfer(2, 10)])
+    const { records } = await walk(reader, 'erc20')
+    const missed = records.flatMap(({ unreadable }) => unreadable ?? [])
+    assert.deepEqual(missed, ['block 9 has more rows than an index gives'])
+    assert.equal(keysOf(records).length, 1 + 1_000 + 1 + 1)
+  })
+
+  for (const [name, ignored, length] of [
+    ['the first block', 'startblock', 12_000],
+    ['the last block', 'endblock', 3],
+    ['the page', 'page', 3],
+    ['the page of a long list', 'page', 12_000],
+  ] as const) {
+    it(`an index that does not honour ${name} of a query is a named fault, and not a walk without end`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      const rows = Array.from({ length }, (_, index) => transfer(index, 500 + (index >> 1)))
+      chain.lists.set('tokentx', length > 3 ? rows : [...rows, transfer(9_000, 9_000)])
+      chain.toQuery = (query) => {
+        const read = new URLSearchParams(query)
+        if (ignored === 'page') read.set('page', '1')
+        else read.delete(ignored)
+        return read
+      }
+      const end = ignored === 'endblock' ? 1_000 : 20_001
+      await assert.rejects(walk(reader, 'erc20', { end }), isFault('unreadable_answer'))
+    })
+  }
+
   it('every page mark can be resumed by a new reader', async (t) => {
     const { chain, reader } = await openWallet(t)
     chain.lists.set(

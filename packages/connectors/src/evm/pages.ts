@@ -2,7 +2,12 @@
  * Fetches one page of one of a chain's lists. An index gives at most 10,000 rows for one query (`page` × `offset`), and
  * the free plan of Etherscan 1,000, so a list is read by blocks: after a full page the next query begins at that page's
  * last block, whose rows may have been cut off (docs.etherscan.io, "Get an address's full transaction history"). Pages
- * are counted only inside one block, and to find the empty page that ends a window.
+ * are counted only inside one block, and to find the empty page that ends a window. Only an empty page does: an index
+ * may give fewer rows for a page than it was asked for.
+ *
+ * Rows outside of the blocks that were requested, or before those of the page before, show that the index does not
+ * honour the query (a proxy may drop a part of it). Following them would repeat one request without end, so they are a
+ * fault. Every place to continue from is therefore behind the one before.
  *
  * A block may have more rows than an index gives: any stranger can write 10,000 transfers to a wallet into one block,
  * for less than a dollar on most chains. The block's first rows are kept, its other rows are reported as an unreadable
@@ -13,6 +18,7 @@
  * is looked up in the chain itself: a record whose transaction is no longer in its block is withdrawn at once. A record
  * that the chain still has is kept, because then the index is only behind.
  */
+import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
@@ -54,6 +60,8 @@ type Recent = z.infer<typeof recent>
 const pageMarkSchema = z.object({
   from: z.number(),
   page: z.number(),
+  /** The last block on the pages before this one. */
+  shownTo: z.number().exactOptional(),
   /** How often each row of the last block was shown, on the pages before this one. */
   counts: z.array(z.tuple([z.string(), z.number()])),
   /** Recent records of earlier reads that this walk has not shown yet. */
@@ -90,8 +98,8 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   })
   const finalBlock = height.height - client.chain.depth
   const read = readRows(stream, rows, window, at, { ...height, finalBlock })
-  const cut = findCutBlock(at, read, rows.length, size)
-  const next = cut === undefined ? findNext(at, read, rows.length, size) : startAfter(cut, window)
+  const cut = findCutBlock(stream, at, read, size)
+  const next = cut === undefined ? findNext(at, read, size) : startAfter(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
@@ -117,7 +125,7 @@ async function listRows(
 
 function startOf(window: Window, lastingMark: string | null): PageMark {
   const unseen = readLastingMark(lastingMark).filter(({ block }) => isInside(window, block))
-  return { from: window.start, page: 1, counts: [], unseen, shown: [] }
+  return { ...startAt(window.start), unseen, shown: [] }
 }
 
 function readMark(pageMark: string): PageMark {
@@ -144,11 +152,11 @@ function readRows(
   stream: StreamName,
   rows: readonly unknown[],
   window: Window,
-  { from, counts }: PageMark,
+  { from, shownTo = from, counts }: PageMark,
   { finalBlock, atMs }: Height & { finalBlock: number },
 ): ReadRow[] {
   const seen = new Map(counts)
-  return rows.flatMap((row): ReadRow[] => {
+  return rows.map((row): ReadRow => {
     const heads: Head[] = []
     const record = toRawRecord(JSON.stringify(row), window, (body) => {
       const head = headReaders[stream](body)
@@ -162,39 +170,62 @@ function readRows(
     // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a
     // time.
     if (head === undefined) {
-      return [{ record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }]
+      return { record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }
     }
-    return isInside(window, head.block) ? [{ record, block: head.block, head, name: head.name }] : []
+    if (head.block < shownTo || head.block >= window.end) throw unreadable(stream, 'rows that were not asked for')
+    return { record, block: head.block, head, name: head.name }
   })
 }
 
-type Next = Pick<PageMark, 'from' | 'page' | 'counts'>
-
-/**
- * Null at the end of the window: a page was empty. Pages are counted from the block that the query begins with, so a
- * page that begins with another block equals the first page of that block.
- */
-function findNext(at: PageMark, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
-  if (rowCount === 0) return null
-  const blocks = read.map(({ block }) => block)
-  const last = Math.max(at.from, ...blocks)
-  const first = Math.min(last, ...blocks)
-  if (rowCount >= size && last > first) return { from: last, page: 1, counts: [] }
-  if (rowCount >= size && last > at.from) return { from: last, page: 2, counts: countRows([], read) }
-  if ((at.page + 1) * size > windowRowsMax) return null
-  const ofLast = read.filter(({ block }) => block === last)
-  return { from: at.from, page: at.page + 1, counts: countRows(at.counts, ofLast) }
+function unreadable(stream: StreamName, what: string): SourceError {
+  return new SourceError('unreadable_answer', `${actions[stream]}: ${what}`)
 }
 
-/** The block whose rows fill all the pages that an index gives of one query. */
-function findCutBlock(at: PageMark, read: readonly ReadRow[], rowCount: number, size: number): number | undefined {
-  const isDeepest = (at.page + 1) * size > windowRowsMax
-  return isDeepest && rowCount >= size && read.every(({ block }) => block === at.from) ? at.from : undefined
+type Next = Pick<PageMark, 'from' | 'page' | 'shownTo' | 'counts'>
+
+/**
+ * Null at the end of the window: a page was empty, or it was the last one and not full as those before it were. Pages
+ * are counted from the block that the query begins with, so a page that begins with another block equals the first page
+ * of that block.
+ */
+function findNext(at: PageMark, read: readonly ReadRow[], size: number): Next | null {
+  if (read.length === 0) return null
+  const blocks = read.map(({ block }) => block)
+  const last = Math.max(at.shownTo ?? at.from, ...blocks)
+  const first = Math.min(last, ...blocks)
+  const isFull = read.length >= size
+  if (last > at.from && ((isFull && last > first) || isDeepest(at, size))) return startAt(last)
+  if (last > at.from && isFull) return { from: last, page: 2, shownTo: last, counts: countRows([], read) }
+  if (isDeepest(at, size)) return null
+  const ofLast = read.filter(({ block }) => block === last)
+  return { from: at.from, page: at.page + 1, shownTo: last, counts: countRows(at.counts, ofLast) }
+}
+
+function isDeepest({ page }: PageMark, size: number): boolean {
+  return (page + 1) * size > windowRowsMax
+}
+
+/**
+ * The block whose rows fill all the pages that an index gives of one query. If its pages are never full, more rows may
+ * follow a last page that is not full either.
+ */
+function findCutBlock(stream: StreamName, at: PageMark, read: readonly ReadRow[], size: number): number | undefined {
+  const isCut = isDeepest(at, size) && read.length > 0 && read.every(({ block }) => block === at.from)
+  if (!isCut || (at.shownTo ?? at.from) > at.from) return undefined
+  const before = at.counts.reduce((sum, [, count]) => sum + count, 0)
+  if (read.length < size && before === (at.page - 1) * size) return undefined
+  // They may be of any block, so the list cannot continue after this one.
+  if (read.every(({ head }) => head === undefined)) throw unreadable(stream, 'no row of a whole page can be read')
+  return at.from
+}
+
+function startAt(block: number): Next {
+  return { from: block, page: 1, shownTo: block, counts: [] }
 }
 
 /** Null when that block was the last of the window. */
 function startAfter(block: number, { end }: Window): Next | null {
-  return block + 1 < end ? { from: block + 1, page: 1, counts: [] } : null
+  return block + 1 < end ? startAt(block + 1) : null
 }
 
 /** Stands for the rows of a block that the index does not give. A later read of the block writes the same record. */

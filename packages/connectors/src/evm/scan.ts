@@ -63,13 +63,16 @@ export async function scanOn(
   }
 }
 
+/** Only an empty page ends a list: an index may give fewer rows for a page than it was asked for. */
 function moveOn(scan: Scan, rows: readonly TokenRow[], count: number): Scan {
   const { block, page } = scan
   const asked = { ...scan, questions: scan.questions + 1, rows: scan.rows + count }
-  if (count < pageSize) return { ...asked, ended: 'whole' }
+  if (count === 0) return { ...asked, ended: 'whole' }
   const last = Math.max(block, ...rows.map(({ blockNumber }) => Number(blockNumber)))
-  const next = { ...asked, ...toPlace({ block, page, last }) }
-  return next.questions < questionsPerScan ? next : { ...next, ended: 'cut' }
+  const isCut = asked.questions >= questionsPerScan
+  // The next round begins with the first page of a block, so a scan that is cut moves on to its last one.
+  if (count < pageSize && page < pagesMax && !isCut) return { ...asked, page: page + 1 }
+  return { ...asked, ...toPlace({ block, page, last }), ...(isCut ? { ended: 'cut' } : {}) }
 }
 
 /** A block may fill several pages. A block with more rows than an index gives is skipped. */

@@ -37,6 +37,10 @@ export interface TestChain {
   distort(answer: string): string
   /** Replace the next answers of the index, each once. */
   answers: { status: number; text: string }[]
+  /** The most rows that the index gives for a page, however many are requested. */
+  rowsMax: number
+  /** What the index reads of a query. */
+  toQuery(query: URLSearchParams): URLSearchParams
   questions: URLSearchParams[]
   methods: string[]
 }
@@ -63,6 +67,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
+    ...{ rowsMax: 10_000, toQuery: (query: URLSearchParams) => query },
   }
   return chain
 }
@@ -83,8 +88,9 @@ async function answer(chain: TestChain, request: IncomingMessage): Promise<{ sta
   return { status: error?.status ?? 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
 }
 
-function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean): { status: number; text: string } {
-  chain.questions.push(query)
+function answerIndex(chain: TestChain, given: URLSearchParams, isMain: boolean): { status: number; text: string } {
+  chain.questions.push(given)
+  const query = chain.toQuery(given)
   const planned = chain.answers.shift()
   if (planned !== undefined) return planned
   const [page, offset] = [Number(query.get('page')), Number(query.get('offset'))]
@@ -95,7 +101,8 @@ function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean):
   const [start, end] = [Number(query.get('startblock') ?? 0), Number(query.get('endblock') ?? 99_999_999)]
   const rows = isMain ? (chain.lists.get(query.get('action') ?? '') ?? []) : []
   const found = rows.filter(({ blockNumber }) => start <= Number(blockNumber) && Number(blockNumber) <= end)
-  const result = found.slice((page - 1) * offset, page * offset)
+  const size = Math.min(offset, chain.rowsMax)
+  const result = found.slice((page - 1) * size, page * size)
   if (result.length > 0) return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }
   return { status: 200, text: JSON.stringify({ status: '0', message: 'No transactions found', result: [] }) }
 }
