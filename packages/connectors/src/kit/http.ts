@@ -49,9 +49,6 @@ interface RequestOptions {
   bytesMax?: number
 }
 
-/** The answer has more than is read. */
-export class LongAnswer extends SourceError {}
-
 type RequestIo = Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>
 
 export async function fetchText(io: RequestIo, url: string, options: RequestOptions = {}): Promise<string> {
@@ -192,8 +189,8 @@ function assertReadable(text: string): void {
  * The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
  * and the wallets of all other users would wait with them.
  */
-function tooMuch(what: string): LongAnswer {
-  return new LongAnswer('unreadable_answer', `an answer of ${what}`)
+function tooMuch(what: string): SourceError {
+  return new SourceError('unreadable_answer', `an answer of ${what}`)
 }
 
 const [quote, comma, openingBracket, closingBracket, openingBrace, closingBrace] = [34, 44, 91, 93, 123, 125]
