@@ -64,7 +64,11 @@ export const layout: ReadonlyMap<string, Placement> = new Map([
   ...place('distributed', users.notices, 'user_notices'),
   ...place('reference', everywhere.tenancy, 'tenants clients client_secrets users webhooks'),
   ...place('reference', everywhere.market, 'assets current_prices daily_prices'),
-  ...place('coordinator', coordinator.foundation, 'schema_migrations installation sandbox_clock worker_heartbeats'),
+  ...place(
+    'coordinator',
+    coordinator.foundation,
+    'schema_migrations installation sandbox_clock worker_heartbeats deadly_jobs',
+  ),
   ...place(
     'coordinator',
     coordinator.beforeUser,
