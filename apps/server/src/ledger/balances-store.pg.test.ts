@@ -2,6 +2,7 @@ import type { Balance } from '@assay/connectors'
 import { dayMs, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { msUntilNoon } from '../../../../test/noon.ts'
 import { markInstallation } from '../db/index.ts'
 import { openLedger, type TestLedger } from './test-ledger.ts'
 
@@ -35,6 +36,12 @@ const listObserved = ({ db }: TestLedger): Promise<{ value: string; unpriced: nu
 const hold = ({ ledger, ref }: TestLedger, ...balances: Balance[]): Promise<boolean> =>
   ledger.keepHoldings(ref, 'kraken', balances)
 
+/** Far from the end of a day: values are kept for days. */
+async function startAtNoon({ db }: TestLedger): Promise<void> {
+  await markInstallation(db, 'sandbox')
+  await db.clock.advance(msUntilNoon(db.clock.now()))
+}
+
 const toTime = (ms: number): string => new Date(ms).toISOString()
 const listObservations = async ({ db }: TestLedger, assetId: string): Promise<string[]> => {
   const rows = await db.rows<{ at: string }>(
@@ -55,7 +62,7 @@ describe('holdings', () => {
   it('are written only when they change, while the time of reading is always written', async (t) => {
     const opened = await openLedger(t)
     const { db } = opened
-    await markInstallation(db, 'sandbox')
+    await startAtNoon(opened)
     const readAt = async (): Promise<string> =>
       (await db.row<{ balances_at: string }>('select balances_at from connections')).balances_at
     await hold(opened, balance('crypto:bitcoin', '0.1', '0.02'), balance('crypto:ethereum', '2'))
@@ -88,7 +95,7 @@ describe('holdings', () => {
 
   it('have a value for every day on which they are read; the last read of a day counts', async (t) => {
     const opened = await openLedger(t, { price: parseDecimal('64000.5') })
-    await markInstallation(opened.db, 'sandbox')
+    await startAtNoon(opened)
     await hold(opened, balance('crypto:bitcoin', '0.1', '0.02'), balance('kraken:ZQNT', '5'))
     const values = async (): Promise<unknown> =>
       (await listObserved(opened)).map(({ value, unpriced }) => [value, unpriced])
