@@ -32,7 +32,7 @@ const rewrites: [RegExp, string][] = [
     /const kept = await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
     `globalThis.pageHasRows = windows.some(({ list, records }) => list.stream.required && records.length > 0)
       globalThis.rowsOfThePage = () => deps.db.transaction((later) => $1(later, $2))
-      const kept = { added: 0, doubts: [] }`,
+      const kept = { added: windows.reduce((sum, { records }) => sum + records.length, 0), doubts: [] }`,
   ],
   [
     /^ {2}reading\.hasNews = true$/m,
