@@ -286,7 +286,7 @@ export async function listSilent(
 }
 
 /** A worker that is killed by hand, or by a new version, is no reason to suspect its jobs. */
-const deathsMax = 3
+const deathsMax = 6
 const asideMaxMinutes = 360
 
 export interface DeadlyJob {
@@ -295,7 +295,7 @@ export interface DeadlyJob {
 }
 
 /**
- * Frees the jobs of workers that are dead. A job that was running at more than three deaths within a day probably causes
+ * Frees the jobs of workers that are dead. A job that was running at more than six deaths within a day probably causes
  * them: it waits for a minute, then for two, up to six hours, and the rest is done meanwhile. Returns those jobs.
  */
 export async function freeJobs(tx: Sql, workerIds: readonly string[]): Promise<DeadlyJob[]> {

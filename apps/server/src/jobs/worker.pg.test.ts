@@ -130,12 +130,12 @@ describe('a job whose workers die', async () => {
     return minutes
   }
 
-  it('waits longer each time from the fourth death on, and the jobs of others do not', async () => {
+  it('waits longer each time from the seventh death on, and the jobs of others do not', async () => {
     for (const key of ['deadly', 'innocent']) await queueTask(db, { task: 'task', payload: {}, key })
-    for (let death = 1; death <= 3; death += 1) await die('deadly', 'innocent')
+    for (let death = 1; death <= 6; death += 1) await die('deadly', 'innocent')
     assert.ok((await minutesLeft('deadly')) <= 0)
     const waits: number[] = []
-    for (let death = 4; death <= 6; death += 1) {
+    for (let death = 7; death <= 9; death += 1) {
       await die('deadly')
       waits.push(await minutesLeft('deadly'))
     }
