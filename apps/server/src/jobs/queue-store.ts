@@ -285,7 +285,7 @@ export async function listSilent(
   return rows.map((row) => row.worker_id)
 }
 
-/** A worker that is killed by hand, or by a new version, is no reason to suspect its jobs. */
+/** Workers are also killed by hand, or replaced by a new version. Their jobs did not cause that. */
 const deathsMax = 6
 const asideMaxMinutes = 360
 

@@ -176,7 +176,7 @@ describe('a list of which nothing could be read yet', async () => {
     )
   })
 
-  it('is no longer missed when the provider does not name it any more', async () => {
+  it('is not missed once the provider stops naming it', async () => {
     const { provider, ref } = await open()
     await reader.drain()
     provider.partitions = provider.partitions.filter(({ partition }) => partition !== 'B')
