@@ -1,9 +1,11 @@
 import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { openTestDatabase, silentLog, testDatabase } from '../../../../test/postgres.ts'
 import { patienceMs } from '../../../../test/until.ts'
-import { createDatabase, markInstallation } from './index.ts'
+import { createClock } from './clock.ts'
+import { createDatabase, markInstallation, type Database } from './index.ts'
 
 /** Clocks are read in fractions of a millisecond and reported in whole ones. */
 const roundingMs = 2
@@ -72,6 +74,22 @@ describe('the clock', () => {
     const told = db.clock.now()
     mock.restore()
     checkNow(told)
+  })
+
+  it('is not set back by an answer that took long to arrive', async (t) => {
+    const { db } = await testDatabase(t)
+    const slow: Database['row'] = async (text, values) => {
+      const answer = await db.row<never>(text, values)
+      await setTimeout(300)
+      return answer
+    }
+    const clock = createClock({ row: slow, maybeRow: db.maybeRow }, { trustMachineClock: true })
+    const before = clock.now()
+    const beganMs = performance.now()
+    await clock.refresh()
+    const tookMs = performance.now() - beganMs
+    const wentByMs = clock.now() - before
+    assert.ok(wentByMs >= tookMs - roundingMs, `${wentByMs} ms by the clock in ${tookMs} ms`)
   })
 
   it('cannot be used until it has been read once', async (t) => {

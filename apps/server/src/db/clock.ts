@@ -23,9 +23,14 @@ export function createClock(
   let epochMs = trustMachineClock ? Date.now() - performance.now() : undefined
 
   async function refresh(): Promise<void> {
+    const askedMs = performance.now()
     const { now_ms } = await sql.row<{ now_ms: number }>(look)
-    // The answer took a moment to arrive. A clock that is behind is safer than one that is ahead.
-    epochMs = now_ms - performance.now()
+    // The database looked at its clock at some moment since it was asked, so these bound its epoch. An epoch between
+    // them stays: otherwise each slow answer would set the time of this process back.
+    const [earliest, latest] = [now_ms - performance.now(), now_ms - askedMs]
+    if (epochMs !== undefined && earliest <= epochMs && epochMs <= latest) return
+    // A clock that is behind is safer than one that is ahead.
+    epochMs = earliest
   }
 
   return {
