@@ -68,6 +68,30 @@ it('a rate with the name of a method of all objects changes no method', async ()
   assert.equal(Object.hasOwn(Reflect.get({}, '__lookupGetter__') as object, 'cost'), false)
 })
 
+it('where markets are listed only for a key, a refused key concerns its own user alone', async () => {
+  const asked: (string | null)[] = []
+  const both = Promise.withResolvers<undefined>()
+  const io: Io = {
+    async fetch(input, init) {
+      const key = new Headers(init?.headers).get('apca-api-key-id')
+      const url = input instanceof Request ? input.url : input.toString()
+      if (!url.includes('/v2/assets')) return Response.json({ id: 'account', cash: '12', currency: 'USD' })
+      // Both ask before either is answered.
+      if (asked.push(key) === 2) both.resolve(undefined)
+      await both.promise
+      if (key !== 'good') return Response.json({ message: 'request is not authorized' }, { status: 401 })
+      return Response.json([{ class: 'crypto', symbol: 'BTC/USD', status: 'active', tradable: true }])
+    },
+    ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://markets-for-a-key.test' },
+  }
+  const open = (apiKey: string) => createCcxtClient(findExchange('alpaca'), { apiKey, secret: 's' }, io)
+  const [refused, good] = await Promise.allSettled([open('wrong').listMarkets(), open('good').listMarkets()])
+  assert.ok(refused.status === 'rejected' && refused.reason instanceof SourceError)
+  assert.equal(good.status === 'fulfilled' && good.value.size, 1)
+  assert.equal((await open('another').listMarkets()).size, 1, 'they are shared once they are there')
+  assert.deepEqual(asked.toSorted(), ['good', 'wrong'])
+})
+
 it('ccxt never gets a list that would take gigabytes of memory: neither of markets, which are kept, nor of coins', async () => {
   let [marketCount, coinCount] = [20_001, 1]
   const io: Io = {

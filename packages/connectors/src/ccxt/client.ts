@@ -181,37 +181,45 @@ function useClock(exchange: Exchange, io: Io): void {
   }
 }
 
-function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
+async function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   const host = `${facts.id} ${io.baseUrl ?? ''}`
+  const share = (source: Promise<Exchange>): Promise<Exchange> => {
+    marketsByHost.set(host, { source, loadedAtMs: io.now() })
+    source.catch(() => marketsByHost.delete(host))
+    return source
+  }
   const known = marketsByHost.get(host)
-  if (known !== undefined && io.now() - known.loadedAtMs < hourMs) return known.source
-  const source = fetchMarkets(facts, keys, io)
-  marketsByHost.set(host, { source, loadedAtMs: io.now() })
-  source.catch(() => marketsByHost.delete(host))
-  return source
+  const isFresh = known !== undefined && io.now() - known.loadedAtMs < hourMs
+  try {
+    return await (isFresh ? known.source : share(fetchMarkets(facts, {}, io)))
+  } catch (error) {
+    if (!(error instanceof NeedsKey)) throw error
+  }
+  // Shared only once they are there: a key that is refused concerns its own user alone.
+  return share(Promise.resolve(await fetchMarkets(facts, keys, io)))
 }
 
-/** All users share the result, so it must not hold keys, even where listing markets requires one (Alpaca). */
+/** The exchange lists its markets only for a key (Alpaca). */
+class NeedsKey extends Error {}
+
+/** All users share the result, so it holds no keys, even where listing markets requires one. */
 async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   let last: HttpAnswer | undefined
   const { parse } = createDigitReader(marketsMax)
   const open = (given: CcxtKeys): Promise<Exchange> =>
     openExchange(facts, given, io, parse, (answer) => (last = answer))
-  const exchange = await open({})
+  const asking = await open(keys)
   try {
-    try {
-      await loadSpotMarkets(exchange, facts)
-    } catch (error) {
-      if (last !== undefined || !isCcxtError(error)) throw error
-      const signing = await open(keys)
-      await loadSpotMarkets(signing, facts)
-      exchange.setMarketsFromExchange(signing)
-    }
+    await loadSpotMarkets(asking, facts)
   } catch (error) {
+    const isKeyless = Object.keys(keys).length === 0
+    if (isKeyless && last === undefined && isCcxtError(error)) throw new NeedsKey()
     const fault = toFault(error, 'fetchMarkets', last, io)
     // All lists need the markets. An exchange that refuses them as unknown or unsupported has not named one list.
     throw fault instanceof SourceError ? fault : new SourceError('unreadable_answer', 'fetchMarkets: not supported')
   }
+  const exchange = await open({})
+  exchange.setMarketsFromExchange(asking)
   return exchange
 }
 
