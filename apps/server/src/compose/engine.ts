@@ -117,12 +117,12 @@ export function createEngine(deps: EngineDeps): Engine {
     onShown: webhooks.announceShown,
   })
   const onProof: ProofDeps['onChanged'] = (tx, ref, change) => webhooks.announceProof(tx, ref, change)
-  const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
+  const proof = createProof({ db, ledger, ...registry, isWallet, onChanged: onProof })
   const sync = createSync({
     ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, scaleWait, log },
     ...{ recordsMax: config.recordsMax, pagesPerJobMax: deps.pagesPerJobMax },
     watch: watchReading(metrics),
-    prove: (ref, source, reach) => proof.prove(ref, source, reach),
+    prove: (ref, source, reach, options) => proof.prove(ref, source, reach, options),
   })
   return { assets, connections, ledger, metering, prices, proof, sync, webhooks }
 }

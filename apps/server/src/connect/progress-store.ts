@@ -78,7 +78,7 @@ async function findProgress(sql: Sql, userKey: string, connectionKey: number): P
          'amount', g.causes -> 0 ->> 'amount', 'startMs', g.causes -> 0 -> 'startMs', 'endMs', g.causes -> 0 -> 'endMs',
          'assets', count(*) over ()) as difference
        from asset_grades g join assets a on a.asset_key = g.asset_key
-       where g.user_key = $1 and g.connection_key = $2 and not g.spam and g.causes <> '[]'
+       where g.user_key = $1 and g.connection_key = $2 and not g.spam and not g.uninvited and g.causes <> '[]'
        order by g.grade = 'open' desc, (g.causes -> 0 ->> 'amount')::numeric <> 0 desc, a.symbol limit 1
      )
      select total.assets, total.value_in_usd, top.top, (select difference from differing) as difference, counts.balances_at is not null as balances_read,

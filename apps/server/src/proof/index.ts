@@ -6,7 +6,7 @@ import type { Database } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { explain, type ExplainDeps, type Explanation } from './explain.ts'
 import type { Grade } from './judge.ts'
-import { prove, type ProveDeps, type ProvedSource, type ProveResult, type Reach } from './prove.ts'
+import { prove, type ProveDeps, type ProvedSource, type ProveOptions, type ProveResult, type Reach } from './prove.ts'
 import { findHead, listProofs, type ProofRow } from './store.ts'
 
 export type { Grade, ProofCause } from './judge.ts'
@@ -32,7 +32,7 @@ export interface Proof {
     ref: ConnectionRef,
     source: ProvedSource,
     reach: Reach | undefined,
-    options?: { thorough?: boolean },
+    options?: ProveOptions,
   ): Promise<ProveResult>
   /** Undefined when the owner has no such connection. */
   list(

@@ -1,10 +1,12 @@
 /** The verdict after each run: changes are judged again, sabotage is located, and nothing else is read. */
-import { minuteMs } from '@assay/core'
+import { hourMs, minuteMs } from '@assay/core'
 import { loadConnector } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { recordStatements, countScanned } from '../db/test-statements.ts'
+import { addPostings, type Posting } from '../ledger/deriving/postings-store.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { toReach } from '../sync/coverage.ts'
 import { loadStandings } from '../sync/store.ts'
@@ -157,7 +159,7 @@ describe('a proof', async () => {
       )
       assert.equal(removed, 1)
       await engine.ledger.replay({ connectionId: ref.connectionId, apply: true, onProgress: () => undefined })
-      const growing = { connector: {}, definition: { accrues: 'held' } } as const
+      const growing = { connector: { providerId: 'kraken' }, definition: { accrues: 'held' } } as const
       await engine.proof.prove(ref, growing, await reachOf(ref), { thorough: true })
       const { rows } = await find(ref)
       assert.deepEqual(
@@ -219,6 +221,94 @@ describe('a proof', async () => {
     const scanned = await countScanned(db, sent)
     // The sum is read twice: at the time of the verdict and at the first observation.
     assert.ok(scanned <= 2 * days.days + 50, `${scanned} rows for ${days.days} days`)
+  })
+
+  /** Books a movement of an asset without a record of the provider. */
+  async function post(
+    ref: ConnectionRef,
+    legs: readonly Pick<Posting, 'assetKey' | 'side' | 'amount'>[],
+    at = db.now(),
+  ) {
+    const transactionId = randomUUID()
+    const postings = legs.map((leg, ordinal) => ({
+      ...{ transactionId, occurredAt: at, ordinal, isStaked: false, isSpam: false, ...leg },
+    }))
+    await db.transaction((tx) => addPostings(tx, ref, postings))
+  }
+  const newTokens = async (symbols: readonly string[]): Promise<number[]> => {
+    const rows = await db.rows<{ asset_key: number }>(
+      `insert into assets (id, kind, symbol, name) select 'token:' || s, 'crypto', s, s from unnest($1::text[]) s
+       returning asset_key`,
+      [[...symbols]],
+    )
+    return rows.map((row) => row.asset_key)
+  }
+  const wallet = { connector: { providerId: 'bitcoin' }, definition: {} } as const
+  const exchange = { connector: { providerId: 'kraken' }, definition: {} } as const
+
+  it('leaves out unknown tokens that strangers sent to a wallet and that do not add up, but not what the owner moved', async () => {
+    const ref = await connectRead('empty')
+    const [sent = 0, bought = 0, paid = 0] = await newTokens(['SENT', 'BOUGHT', 'PAID'])
+    const prove = async (from: typeof wallet | typeof exchange): Promise<unknown> => {
+      await run(ref)
+      await engine.proof.prove(ref, from, await reachOf(ref), { thorough: true })
+      const { summary } = await find(ref)
+      return [summary.grade, summary.assetsByGrade.open]
+    }
+    const earlier = new Date(Date.parse(db.now()) - hourMs).toISOString()
+    await post(ref, [{ assetKey: sent, side: 'i', amount: '1000' }], earlier)
+    assert.deepEqual(await prove(wallet), ['proved', 0])
+    const { rows } = await find(ref)
+    assert.deepEqual(
+      rows.map((row) => [row.asset_symbol, row.grade, row.difference]),
+      [['SENT', 'open', '-1000']],
+      'it is still shown',
+    )
+    assert.deepEqual(await prove(exchange), ['open', 1], 'an exchange has listed what it books')
+    const gas = { assetKey: paid, side: 'f', amount: '-1' } as const
+    await post(ref, [{ assetKey: bought, side: 'i', amount: '5' }, gas], earlier)
+    assert.deepEqual(await prove(wallet), ['open', 2])
+  })
+
+  it('of thousands of tokens that strangers sent takes a bounded number of statements, and once', async () => {
+    const ref = await connectRead('empty')
+    await run(ref)
+    const tokens = await newTokens(Array.from({ length: 3_000 }, (_, index) => `FLOOD${index}`))
+    const earlier = new Date(Date.parse(db.now()) - hourMs).toISOString()
+    await post(
+      ref,
+      tokens.map((assetKey) => ({ assetKey, side: 'i', amount: '1' })),
+      earlier,
+    )
+    const reach = await reachOf(ref)
+    const prove = (options: object): Promise<unknown[]> =>
+      recordStatements(() => engine.proof.prove(ref, wallet, reach, options))
+    await prove({ thorough: true, signal: AbortSignal.abort() })
+    assert.deepEqual((await find(ref)).rows, [], 'asked to make room, it leaves everything due')
+    const first = await prove({ thorough: true })
+    assert.ok(first.length <= tokens.length / 2, `${first.length} statements`)
+    assert.equal((await find(ref)).summary.grade, 'proved')
+    const again = await prove({})
+    assert.ok(again.length <= 12, `${again.length} statements`)
+  })
+
+  it('by a record that the balance may not contain yet is judged again by the next reading', async () => {
+    const ref = await connectRead('empty')
+    const [token = 0] = await newTokens(['FALSE'])
+    await run(ref)
+    const { unproved_at: at } = await db.row<{ unproved_at: string }>(
+      'select unproved_at from connection_proofs where user_key = $1',
+      [ref.userKey],
+    )
+    await post(ref, [{ assetKey: token, side: 'i', amount: '1000' }], new Date(Date.parse(at) - 4_000).toISOString())
+    const reach = await reachOf(ref)
+    assert.ok(reach)
+    await engine.proof.prove(ref, exchange, { ...reach, untilMs: Date.parse(at) + 1 })
+    const verdict = async (): Promise<unknown> =>
+      (await find(ref)).rows.map((row) => [row.asset_symbol, row.grade, row.difference])
+    assert.deepEqual(await verdict(), [['FALSE', 'proved', '0']])
+    for (let runs = 0; runs < 2; runs += 1) await run(ref)
+    assert.deepEqual(await verdict(), [['FALSE', 'open', '-1000']])
   })
 
   it('is destroyed with its connection', async () => {

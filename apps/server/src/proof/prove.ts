@@ -8,7 +8,7 @@
  */
 import type { Connector, StoredRecord } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
-import { add, dayMs, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
+import { add, dayMs, isKnownAsset, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
 import { recordProof } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -37,13 +37,15 @@ export interface Reach {
 }
 
 export interface ProvedSource {
-  connector: Pick<Connector, 'runningBalance'>
+  connector: Pick<Connector, 'providerId' | 'runningBalance'>
   definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues' | 'rebasing'>
 }
 
 export interface ProveDeps {
   db: Database
   ledger: Pick<Ledger, 'listPoisonedTimes'>
+  /** Whether strangers can send to accounts of this provider. */
+  isWallet(providerId: string): boolean
   /** The grade of the connection has changed. */
   onChanged(tx: Sql, ref: ConnectionRef, change: { grade: Grade; previousGrade: Grade }): Promise<void>
 }
@@ -58,14 +60,26 @@ const nearbyMs = 10_000
 /** Providers pay for earning assets at least once in this time. */
 const earnedMs = 7 * dayMs
 const recordsPerBatch = 5_000
+const assetsPerBatch = 1_000
+/**
+ * How many differences of a connection are traced to a cause, and as many of tokens that strangers sent. They can send
+ * tens of thousands, and tracing one takes several statements. The others stay unexplained.
+ */
+const tracedMax = 200
 
-/** `thorough` judges every asset and record, not only those that changed. */
+export interface ProveOptions {
+  /** Judges every asset and record, not only those that changed. */
+  thorough?: boolean
+  /** When it is aborted, everything stays due for the next run. */
+  signal?: AbortSignal
+}
+
 export async function prove(
   deps: ProveDeps,
   ref: ConnectionRef,
   source: ProvedSource,
   reach: Reach | undefined,
-  { thorough = false }: { thorough?: boolean } = {},
+  { thorough = false, signal }: ProveOptions = {},
 ): Promise<ProveResult> {
   const standing = await store.findStanding(deps.db, ref)
   if (standing === undefined) return { waitingForMs: undefined }
@@ -79,13 +93,37 @@ export async function prove(
   const assetKeys = isWide ? await store.listAssetKeys(deps.db, ref) : [...keys]
   if (assetKeys.length === 0 && at === standing.proof_balances_at) return { waitingForMs: undefined }
   const firstAt = standing.balances_since ?? at
-  const rows = assetKeys.length === 0 ? [] : await store.weigh(deps.db, ref, assetKeys, { at, firstAt })
+  const [tracing, tracingUninvited] = [{ left: tracedMax }, { left: tracedMax }]
   const verdicts: store.AssetVerdict[] = []
-  for (const row of rows) {
-    verdicts.push(await judgeAsset(deps, ref, source, reach, { row, walk, at, firstAt }))
+  for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
+    if (signal?.aborted === true) return { waitingForMs: undefined }
+    const batch = assetKeys.slice(from, from + assetsPerBatch)
+    const rows = await store.weigh(deps.db, ref, batch, { at, firstAt })
+    const uninvited = await findUninvited(deps, ref, source, rows)
+    for (const row of rows) {
+      const isUninvited = uninvited.has(row.asset_key)
+      const judged = { row, walk, at, firstAt, isUninvited, tracing: isUninvited ? tracingUninvited : tracing }
+      verdicts.push(await judgeAsset(deps, ref, source, reach, judged))
+    }
   }
   await write(deps, ref, { standing, at, verdicts, walk, reach })
   return { waitingForMs: undefined }
+}
+
+/**
+ * Tokens that strangers sent to a wallet: without an identity, and only ever received, for nothing. Their contracts say
+ * what they like, one thing in their events and another as a balance. So what does not add up about them says nothing
+ * about the wallet, and must not hide what does.
+ */
+async function findUninvited(
+  { db, isWallet }: ProveDeps,
+  ref: ConnectionRef,
+  { connector }: ProvedSource,
+  rows: readonly store.WeighedRow[],
+): Promise<ReadonlySet<number>> {
+  if (!isWallet(connector.providerId)) return new Set()
+  const unknown = rows.filter((row) => !isKnownAsset(row.asset_id)).map((row) => row.asset_key)
+  return unknown.length === 0 ? new Set() : new Set(await store.listUninvited(db, ref, unknown))
 }
 
 /** The newest reading that can be judged. */
@@ -154,6 +192,9 @@ interface Judged {
   walk: Walk
   at: string
   firstAt: string
+  isUninvited: boolean
+  /** How many more differences of this kind are traced. */
+  tracing: { left: number }
 }
 
 async function judgeAsset(
@@ -163,7 +204,7 @@ async function judgeAsset(
   reach: Reach,
   judged: Judged,
 ): Promise<store.AssetVerdict> {
-  const { row, walk, at, firstAt } = judged
+  const { row, walk, at, firstAt, tracing } = judged
   const isWhole = reach.beginningMs !== undefined
   const weighed: Weighed = {
     opening: isWhole ? zero : row.observed_first,
@@ -171,17 +212,25 @@ async function judgeAsset(
     observed: row.observed,
   }
   const { opening, posted, observed } = weighed
-  const head = { assetKey: row.asset_key, spam: row.spam, opening, posted }
+  const head = { assetKey: row.asset_key, spam: row.spam, uninvited: false, provisional: false, opening, posted }
   if (!isWhole && at === firstAt) {
     return { ...head, grade: 'unprovable', observed, difference: zero, causes: [], firstBad: null }
   }
   const holes = reach.holes.filter(({ endMs }) => isWhole || endMs > Date.parse(firstAt))
   const running = findBreak(walk, row.asset_id, isWhole ? undefined : Date.parse(firstAt))
-  if (isExact(weighed, running) || (running === undefined && (await isInFlight(deps.db, ref, judged, weighed)))) {
-    // Records that happened while the balance was read count as far as the balance contains them.
+  if (isExact(weighed, running)) return { ...head, observed, ...judge(weighed, undefined, nowhere, { ...calm, holes }) }
+  const uninvited = judged.isUninvited
+  if (tracing.left === 0) {
+    const all = { startMs: reach.beginningMs ?? Date.parse(firstAt), endMs: Date.parse(at) + 1 }
+    return { ...head, uninvited, observed, ...judge(weighed, running, all, { ...calm, holes }) }
+  }
+  tracing.left -= 1
+  if (running === undefined && (await isInFlight(deps.db, ref, judged, weighed))) {
+    // Records that happened while the balance was read count as far as the balance contains them. The next reading shows
+    // whether it contains the others: if it does not, they never happened.
     const exact = { ...weighed, posted: subtract(observed, opening) }
-    const verdict = judge(exact, undefined, { startMs: 0, endMs: 0 }, { ...calm, holes })
-    return { ...head, posted: exact.posted, observed, ...verdict }
+    const verdict = judge(exact, undefined, nowhere, { ...calm, holes })
+    return { ...head, provisional: true, posted: exact.posted, observed, ...verdict }
   }
   const where = running ?? (await locateDifference(deps.db, ref, reach, judged))
   const around = {
@@ -194,12 +243,13 @@ async function judgeAsset(
     earning: await findEarning(deps.db, ref, source, judged),
     rebases: source.definition.rebasing?.includes(row.asset_id) === true,
   }
-  return { ...head, observed, ...judge(weighed, running, where, around) }
+  return { ...head, uninvited, observed, ...judge(weighed, running, where, around) }
 }
 
 const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ amount, atMs: Date.parse(at) })
 
 const nothing = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [] }
+const nowhere = { startMs: 0, endMs: 0 }
 const calm = { ...nothing, unit: null, earning: zero, rebases: false }
 
 /**
@@ -265,9 +315,14 @@ async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Pro
   const { standing, at, verdicts, walk, reach } = written
   await deps.db.transaction(async (tx) => {
     if (!(await store.holdConnection(tx, ref))) return
-    await store.keepVerdicts(tx, ref, verdicts)
+    for (let from = 0; from < verdicts.length; from += assetsPerBatch) {
+      await store.keepVerdicts(tx, ref, verdicts.slice(from, from + assetsPerBatch))
+    }
     if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
-    await store.deleteDue(tx, ref, standing.due, at)
+    const provisional = new Set(verdicts.filter((one) => one.provisional).map(({ assetKey }) => assetKey))
+    const settled = standing.due.filter(({ asset_key }) => !provisional.has(asset_key))
+    await store.deleteDue(tx, ref, settled, at)
+    await store.keepDue(tx, ref, [...provisional], { due: standing.due, at })
     const isWhole = reach.beginningMs !== undefined
     const counted = await store.countGrades(tx, ref)
     const grade = worstOf(counted.map((one) => one.grade)) ?? (isWhole ? 'proved' : 'unprovable')

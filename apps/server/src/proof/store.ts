@@ -36,7 +36,7 @@ export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<ProofS
     `select settled, history_from, balances_since, unproved_at, proof_grade, proof_balances_at, proof_walked_at,
        coalesce((select json_agg(json_build_object('asset_key', asset_key, 'since', since, 'marks', marks::text))
          from due_proofs ${of}), '[]') as due,
-       coalesce((select json_agg(asset_key) from proofs ${of} and grade <> 'proved'), '[]') as unsettled
+       coalesce((select json_agg(asset_key) from proofs ${of} and grade <> 'proved' and not uninvited), '[]') as unsettled
      from connection_proofs ${of}`,
     keysOf(ref),
   )
@@ -106,6 +106,23 @@ export async function weigh(
      from unnest($3::integer[]) as q (asset_key) join assets a on a.asset_key = q.asset_key`,
     [...keysOf(ref), [...assetKeys], at, firstAt],
   )
+}
+
+/** Those of these assets that only ever came, in transactions in which nothing was given or paid. */
+export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: readonly number[]): Promise<number[]> {
+  const rows = await sql.rows<{ asset_key: number }>(
+    `with moved as materialized (
+       select asset_key, transaction_id from postings
+       where user_key = $1::bigint and connection_key = $2::integer and asset_key = any($3::integer[])
+     ), paid as materialized (
+       select distinct m.transaction_id from (select distinct transaction_id from moved) m
+       join postings p on p.user_key = $1::bigint and p.transaction_id = m.transaction_id and p.side <> 'i'
+     )
+     select m.asset_key from moved m left join paid on paid.transaction_id = m.transaction_id
+     group by m.asset_key having count(paid.transaction_id) = 0`,
+    [...keysOf(ref), [...assetKeys]],
+  )
+  return rows.map((row) => row.asset_key)
 }
 
 /** How many of the newest observations are searched for the one where a difference appeared. */
@@ -319,6 +336,10 @@ export interface AssetVerdict {
   assetKey: number
   grade: Grade
   spam: boolean
+  /** It does not add up, and strangers sent it: it does not count for the connection. */
+  uninvited: boolean
+  /** It adds up if records close to the reading are not in it yet: the next reading decides. */
+  provisional: boolean
   opening: Decimal
   posted: Decimal
   observed: Decimal | null
@@ -339,14 +360,14 @@ export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boole
 /** Writes only verdicts that have changed. */
 export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readonly AssetVerdict[]): Promise<void> {
   if (verdicts.length === 0) return
-  const said = '(grade, spam, opening, posted, observed, difference, causes, first_bad_start, first_bad_end)'
+  const said = '(grade, spam, uninvited, opening, posted, observed, difference, causes, first_bad_start, first_bad_end)'
   const of = (table: string): string => said.replaceAll(/[a-z_]+/g, (name) => `${table}.${name}`)
   await tx.execute(
-    `insert into proofs as r (user_key, connection_key, changed_at, asset_key, grade, spam, opening, posted, observed,
-       difference, causes, first_bad_start, first_bad_end)
+    `insert into proofs as r (user_key, connection_key, changed_at, asset_key, grade, spam, uninvited, opening, posted,
+       observed, difference, causes, first_bad_start, first_bad_end)
      select $1::bigint, $2::integer, $3::timestamptz, g.*
-     from unnest($4::integer[], $5::text[], $6::boolean[], $7::numeric[], $8::numeric[], $9::numeric[], $10::numeric[],
-       $11::jsonb[], $12::timestamptz[], $13::timestamptz[]) as g
+     from unnest($4::integer[], $5::text[], $6::boolean[], $7::boolean[], $8::numeric[], $9::numeric[], $10::numeric[],
+       $11::numeric[], $12::jsonb[], $13::timestamptz[], $14::timestamptz[]) as g
      on conflict (user_key, connection_key, asset_key) do update
        set ${said} = ${of('excluded')}, changed_at = excluded.changed_at
        where ${of('r')} is distinct from ${of('excluded')}`,
@@ -355,6 +376,7 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
       verdicts.map(({ assetKey }) => assetKey),
       verdicts.map(({ grade }) => grade),
       verdicts.map(({ spam }) => spam),
+      verdicts.map(({ uninvited }) => uninvited),
       verdicts.map(({ opening }) => opening),
       verdicts.map(({ posted }) => posted),
       verdicts.map(({ observed }) => observed),
@@ -383,11 +405,31 @@ export async function deleteDue(tx: Sql, ref: ConnectionRef, due: readonly DueAs
   )
 }
 
-/** The grades of the connection's assets, without spam. */
+/** These are judged again by the next reading. `due` says which of them were due before, and as of which change. */
+export async function keepDue(
+  tx: Sql,
+  ref: ConnectionRef,
+  assetKeys: readonly number[],
+  { due, at }: { due: readonly DueAsset[]; at: string },
+): Promise<void> {
+  if (assetKeys.length === 0) return
+  const marks = new Map(due.map((one) => [one.asset_key, one.marks]))
+  // Running balances were followed up to this moment and are not followed again. An asset that changed meanwhile keeps
+  // its own time.
+  await tx.execute(
+    `insert into due_proofs as q (user_key, connection_key, since, asset_key, marks)
+     select $1::bigint, $2::integer, $3::timestamptz + interval '1 ms', g.* from unnest($4::integer[], $5::bigint[]) as g
+     on conflict (user_key, connection_key, asset_key) do update set since = excluded.since
+       where q.marks = excluded.marks`,
+    [...keysOf(ref), at, [...assetKeys], assetKeys.map((key) => marks.get(key) ?? '0')],
+  )
+}
+
+/** The grades of the connection's assets, without spam and what else strangers sent. */
 export async function countGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade: Grade; assets: number }[]> {
   return sql.rows(
     `select grade, count(*)::integer as assets from proofs
-     where user_key = $1::bigint and connection_key = $2::integer and not spam group by grade`,
+     where user_key = $1::bigint and connection_key = $2::integer and not spam and not uninvited group by grade`,
     keysOf(ref),
   )
 }
@@ -410,7 +452,8 @@ export async function findHead(sql: Sql, owner: Owner, connectionId: string): Pr
     `select c.connection_key, c.proof_grade, c.proof_checked_at, c.proof_balances_at, c.proved_since,
        coalesce((select json_object_agg(g.grade, g.assets) from (
          select p.grade, count(*)::integer as assets from proofs p
-         where p.user_key = $1::bigint and p.connection_key = c.connection_key and not p.spam group by p.grade) g),
+         where p.user_key = $1::bigint and p.connection_key = c.connection_key and not p.spam and not p.uninvited
+         group by p.grade) g),
          '{}') as assets_by_grade
      from readable_connections c where c.user_key = $1::bigint and c.id = $2`,
     [owner.userKey, connectionId],

@@ -73,7 +73,7 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
   const { outcome } = result
   switch (outcome.kind) {
     case 'done':
-      return endRun(deps, job, result)
+      return endRun(deps, job, result, signal)
     case 'more':
       return requeue(deps, job, { delayMs: 0, run: result.run })
     case 'wait':
@@ -91,10 +91,10 @@ async function isStale({ db, now }: ReadingDeps, ref: ConnectionRef, { untilMs }
   return ageMs > runMaxMs && ageMs > listMaxMs * (await store.countLists(db, ref))
 }
 
-async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResult): Promise<void> {
+async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResult, signal: AbortSignal): Promise<void> {
   const { keyLane, status, definition } = opened
   const { isIdle, isProofDue, reach } = result
-  const waitingForMs = isProofDue ? (await deps.prove(ref, opened, reach)).waitingForMs : undefined
+  const waitingForMs = isProofDue ? (await deps.prove(ref, opened, reach, { signal })).waitingForMs : undefined
   // The lists of an account that was never used have no end: nothing is missing up to the present.
   const provedUntilMs = isProofDue || reach === undefined ? undefined : Math.min(reach.untilMs, deps.now())
   const run = { keyLane, jitter: toJitter(deps.random()), provedUntilMs }

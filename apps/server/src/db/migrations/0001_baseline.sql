@@ -965,6 +965,8 @@ create table proofs (
   asset_key integer not null,
   grade text not null check (grade in ('proved', 'explained', 'unprovable', 'open')),
   spam boolean not null,
+  -- It does not add up, and it is an unknown token that strangers sent: it does not count for the connection's grade.
+  uninvited boolean not null,
   opening numeric not null,
   posted numeric not null,
   -- Null when there is no observation that can be judged.
@@ -1255,11 +1257,11 @@ create view undecided_proofs as
   union all
   select user_key, connection_key from due_proofs
   union all
-  select user_key, connection_key from proofs where grade <> 'proved';
+  select user_key, connection_key from proofs where grade <> 'proved' and not uninvited;
 
 -- proof: how well each asset is proved, for positions at a moment; and why not, for the page that a person connects on.
 create view asset_grades as
-  select user_key, connection_key, asset_key, grade, spam, causes from proofs;
+  select user_key, connection_key, asset_key, grade, spam, uninvited, causes from proofs;
 
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as

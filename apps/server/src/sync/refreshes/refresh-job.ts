@@ -41,7 +41,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   const next = withRun(payload, run)
   switch (outcome.kind) {
     case 'done':
-      if (kind === 'transactions' && isProofDue) await deps.prove(ref, opened, reach)
+      if (kind === 'transactions' && isProofDue) await deps.prove(ref, opened, reach, { signal })
       return succeed(deps, opened, payload)
     case 'more':
       return queueRefresh(deps.db, next, 0)
