@@ -92,6 +92,21 @@ it('where markets are listed only for a key, a refused key concerns its own user
   assert.deepEqual(asked.toSorted(), ['good', 'wrong'])
 })
 
+it('a refusal of any length and wording is searched in an instant', async () => {
+  const length = 2 ** 20
+  const refuse = async (words: string): Promise<void> => {
+    const io: Io = {
+      fetch: async () => Response.json({ retCode: 99_999, retMsg: words.repeat(length / words.length), result: {} }),
+      ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://refusal.test' },
+    }
+    const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
+    await assert.rejects(client.ask('privateGetV5UserQueryApi'), SourceError)
+  }
+  const began = performance.now()
+  for (const words of ['lack', 'api key', 'ip ', 'permission ', 'expired key ']) await refuse(words)
+  assert.ok(performance.now() - began < 30_000)
+})
+
 it('ccxt never gets a list that would take gigabytes of memory: neither of markets, which are kept, nor of coins', async () => {
   let [marketCount, coinCount] = [20_001, 1]
   const io: Io = {

@@ -257,12 +257,15 @@ function isCcxtError(error: unknown): boolean {
   return false
 }
 
+/** ccxt's message quotes the whole answer, of any length. Refusals have a sentence. */
+const wordsMax = 2_000
+
 /** "API key doesn't exist", "Invalid API key". */
 const aboutKey =
   /(?:api|access)[\s_-]?key[^"]{0,40}(?:not exist|n't exist|invalid|not found|incorrect|revoked|deleted)|invalid[\s_](?:api|access)[\s_-]?key/i
 /** "This API key doesn't have permission to use this function". */
 const aboutRights =
-  /(?:\bno|lack\w*|n't have|not have|without|insufficient)[^"]{0,30}permission|permission[^"]{0,20}denied/i
+  /(?:\bno|lack(?:s|ing)?|n't have|not have|without|insufficient)[^"]{0,30}permission|permission[^"]{0,20}denied/i
 
 /** "This key does not allow access from this IP", "Unmatched IP, please check your API key's bound IP addresses". */
 const aboutAddress =
@@ -302,7 +305,7 @@ function isCutOff(text: string): boolean {
 function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io: Io): Error {
   if (error instanceof SourceError || error instanceof Unsupported || error instanceof UnknownSymbol) return error
   const name = error instanceof Error ? error.constructor.name : 'Error'
-  const words = error instanceof Error ? error.message : ''
+  const words = error instanceof Error ? error.message.slice(0, wordsMax) : ''
   if (name === 'NotSupported') return new Unsupported(what)
   if (name === 'BadSymbol') return new UnknownSymbol(what)
   const detail = `${what}: ${name}, HTTP ${last?.status ?? 'none'}`
