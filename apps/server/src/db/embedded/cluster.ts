@@ -20,7 +20,10 @@ export interface ClusterOptions {
   settings?: Readonly<Record<string, string>>
 }
 
-/** This is nobody:nogroup on nearly every system. The number needs no entry in /etc/passwd. */
+/**
+ * This is nobody:nogroup on nearly every system. A number of its own would keep other programs of that user away from the
+ * files, but initdb and single-user mode need an entry in /etc/passwd.
+ */
 const unprivileged: ServerIdentity = { uid: 65534, gid: 65534 }
 /** sun_path has 108 bytes on Linux and 104 on macOS. */
 const socketPathMax = 100
