@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import type { TestAddress } from '../../../../test/postgres.ts'
@@ -285,6 +288,19 @@ describe('a worker that lives', async () => {
       left.map(({ name }) => name),
       ['lane 274', 'of a key'],
     )
+  })
+
+  it('does nothing that a crontab in its working directory says', async (t) => {
+    const [before, elsewhere] = [process.cwd(), await mkdtemp(path.join(os.tmpdir(), 'assay-crontab-'))]
+    t.after(() => rm(elsewhere, { recursive: true }))
+    await writeFile(path.join(elsewhere, 'crontab'), '* * * * * task ?id=uninvited {}\n')
+    process.chdir(elsewhere)
+    try {
+      await queue.start({ task: async () => undefined })
+    } finally {
+      process.chdir(before)
+    }
+    assert.deepEqual(await queue.db.rows('select from graphile_worker._private_known_crontabs'), [])
   })
 
   it('takes jobs although its very first query failed', async () => {

@@ -282,6 +282,8 @@ function toRunnerOptions(options: RunnerSettings): RunnerOptions {
     concurrency: options.concurrency,
     pollInterval: pollIntervalMs,
     noHandleSignals: true,
+    // Otherwise it runs what a file `crontab` in the working directory says.
+    parsedCronItems: [],
     noPreparedStatements: options.pooler === 'transaction',
     logger: toQueueLogger(options.log),
     // Without these a job's end is reported by a promise that is not awaited (seen in 0.18.0, dist/worker.js): when the
