@@ -9,11 +9,16 @@ export class UsageError extends Error {
 }
 
 export function writeLine(text = ''): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${toPlain(text)}\n`)
 }
 
 export function writeError(text: string): void {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${toPlain(text)}\n`)
+}
+
+/** Providers and applications choose some of what is shown: none of it may steer the terminal or reverse its text. */
+function toPlain(text: string): string {
+  return text.replaceAll(/[^\P{C}\n\t]/gu, '\ufffd')
 }
 
 export function writeJson(value: unknown): void {

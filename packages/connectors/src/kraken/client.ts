@@ -30,7 +30,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
         },
         broad: { ':Permission denied': PermissionDenied, 'EService: Throttled': DDoSProtection },
       }),
-      wordsOf: (answer) => envelope.safeParse(answer).data?.error ?? [],
+      wordsOf: (answer) => (envelope.safeParse(answer).data?.error ?? []).slice(0, errorsMax).map(toKnownWords),
       findError: (detail) => findThrottled(detail, io),
     },
     credentials,
@@ -40,6 +40,15 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
     assertUsable(credentials)
     return readAnswer(endpoint, envelope, await call(endpoint, params)).result
   }
+}
+
+const errorsMax = 5
+/** A severity, a category and a few words, such as `EAPI:Invalid key` or `EService: Throttled: 1700000042`. */
+const knownForm = /^[EW][A-Za-z]{1,20}(?:: ?[\w '-]{1,60}){1,3}$/
+
+/** Operators read these words. In another form they could quote what was sent, a key among it. */
+function toKnownWords(words: string): string {
+  return knownForm.test(words) && !/\w{25}/.test(words) ? words : 'an error of another form'
 }
 
 /** Kraken may say until when it will refuse calls. */

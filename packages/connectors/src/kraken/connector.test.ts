@@ -160,6 +160,18 @@ describe("Kraken's refusals come as HTTP 200", () => {
     })
   }
 
+  it('words in another form are not repeated: they may quote the key, or steer the terminal of an operator', async () => {
+    const key = 'kQH5HW8fEXAMPLEEXAMPLEEXAMPLEEXAMPLE'
+    for (const words of [
+      `EAPI:Invalid key:${key}`,
+      'EAPI:\u001b[31mInvalid key',
+      `EAPI:Invalid ${'key '.repeat(50)}`,
+    ]) {
+      refuse(words)
+      await assert.rejects(reader.fetchBalances({}), { message: 'BalanceEx: an error of another form' })
+    }
+  })
+
   it('throttled until a moment is rate_limited until then', async () => {
     refuse('EService: Throttled: 1700000042')
     await assert.rejects(reader.fetchBalances({}), fault('rate_limited', 42_000))

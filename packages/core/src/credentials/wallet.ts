@@ -42,7 +42,7 @@ export function recognizeWallet(text: string): Recognized | undefined {
   const word = whole.split(/[?@]/, 1)[0] ?? ''
   if (/^0x[0-9a-f]{40}$/i.test(word)) return recognizeEvm(word)
   if (/^(bc|tb|bcrt)1[0-9a-z]{6,87}$/i.test(word)) return recognizeSegwit(word)
-  if (/^[xyztuv]pub[1-9A-HJ-NP-Za-km-z]{100,}$/i.test(word)) return recognizeExtendedKey(word)
+  if (/^[xyztuv]pub[1-9A-HJ-NP-Za-km-z]{100,120}$/i.test(word)) return recognizeExtendedKey(word)
   if (/^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:eth|sol)$/iu.test(word)) {
     return { mistake: 'name', chain: word.toLowerCase().endsWith('.sol') ? 'solana' : 'evm' }
   }
