@@ -14,9 +14,9 @@ import { openQueue, queueTask } from './test-queue.ts'
 
 /** A worker in its own process, whose only job begins and never ends. */
 const script = `
-  import { pino } from 'pino'
-  import { createDatabase } from './apps/server/src/db/index.ts'
-  import { runTasks } from './apps/server/src/jobs/worker.ts'
+  import { pino } from '${import.meta.resolve('pino')}'
+  import { createDatabase } from '${import.meta.resolve('../db/index.ts')}'
+  import { runTasks } from '${import.meta.resolve('./worker.ts')}'
   const log = pino({ level: 'silent' })
   const connection = JSON.parse(process.argv[1])
   const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 600_000, log })
@@ -24,9 +24,13 @@ const script = `
   const settings = { db, connection, pooler: 'none', concurrency: 2, silentAfterMs: 600, alone: false, log }
   await runTasks(settings, { hold: { run: hold, makesRoom: false } })`
 
-async function startDoomedWorker(t: TestContext, connection: TestAddress): Promise<ChildProcess> {
+async function startDoomedWorker(
+  t: TestContext,
+  connection: TestAddress,
+  workingDirectory = os.tmpdir(),
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(connection)], {
-    cwd: new URL('../../../..', import.meta.url),
+    cwd: workingDirectory,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
@@ -291,15 +295,11 @@ describe('a worker that lives', async () => {
   })
 
   it('does nothing that a crontab in its working directory says', async (t) => {
-    const [before, elsewhere] = [process.cwd(), await mkdtemp(path.join(os.tmpdir(), 'assay-crontab-'))]
-    t.after(() => rm(elsewhere, { recursive: true }))
-    await writeFile(path.join(elsewhere, 'crontab'), '* * * * * task ?id=uninvited {}\n')
-    process.chdir(elsewhere)
-    try {
-      await queue.start({ task: async () => undefined })
-    } finally {
-      process.chdir(before)
-    }
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-crontab-'))
+    t.after(() => rm(directory, { recursive: true }))
+    await writeFile(path.join(directory, 'crontab'), '* * * * * hold ?id=uninvited {}\n')
+    await queueTask(queue.db, { task: 'hold', payload: {}, key: 'only' })
+    await startDoomedWorker(t, queue.connection, directory)
     assert.deepEqual(await queue.db.rows('select from graphile_worker._private_known_crontabs'), [])
   })
 
