@@ -113,11 +113,20 @@ const callerShare = { ofPool: 0.4, waitingMax: 600 }
  */
 const tenantShare = { ofPool: 0.7, waitingMax: 3_000 }
 
-function openLines(config: Config): Record<'turns' | 'tenantTurns' | 'codeTurns', Turns> {
+/**
+ * A request for a sign-in code takes some milliseconds, so a hundred of one network are answered within about a second
+ * while no other network asks. In the line of the tenant, each network has one request.
+ */
+const codeLines = { networkWaitingMax: 100, tenantWaitingMax: 600 }
+
+function openLines(config: Config) {
   return {
     turns: createShare(config, callerShare),
     tenantTurns: createShare(config, tenantShare),
-    codeTurns: createTurns({ atOnceMax: 1, waitingMax: callerShare.waitingMax }),
+    codeTurns: {
+      ofNetwork: createTurns({ atOnceMax: 1, waitingMax: codeLines.networkWaitingMax }),
+      ofTenant: createTurns({ atOnceMax: 1, waitingMax: codeLines.tenantWaitingMax }),
+    },
   }
 }
 

@@ -30,7 +30,7 @@ import type { ConnectSession } from './store.ts'
 export { createAccessLog } from './manage/access-log.ts'
 export { checkProviderCodes } from './sign-in/provider-sign-in.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
-export { listTenantsNearLimit, resendAfterSeconds } from './sign-in/sign-in.ts'
+export { listTenantsNearLimit, networkOf, resendAfterSeconds } from './sign-in/sign-in.ts'
 export type { ConnectSession } from './store.ts'
 export type { MyPage } from './manage/manage.ts'
 export type { ConnectProgress } from './progress-store.ts'
@@ -74,12 +74,6 @@ export type Connect = ReturnType<typeof createConnect>
 
 export function createConnect(deps: ConnectDeps) {
   const { db, oauth, connections, emailSignIn } = deps
-  const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
-
-  function requestSignInCodeByMail(asker: SignInCodeRequester, origin: Origin, email: string): Promise<string> {
-    if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by email is switched off here.')
-    return requestSignInCode(signInDeps, asker, origin, email)
-  }
 
   async function authenticate(authorization: string | undefined): Promise<ConnectSession> {
     const session = await store.findSessionBySecret(db, hashBearer(authorization))
@@ -103,17 +97,7 @@ export function createConnect(deps: ConnectDeps) {
     authenticate,
     describe,
 
-    async requestSessionCode(session: ConnectSession, origin: Origin, email: string): Promise<string> {
-      sessions.refuseUnless(session, 'sign_in')
-      return requestSignInCodeByMail({ ...session, purpose: 'connect' }, origin, email)
-    },
-
-    async enterSessionCode(session: ConnectSession, origin: Origin, code: string): Promise<void> {
-      sessions.refuseUnless(session, 'sign_in')
-      const email = await enterSignInCode(signInDeps, session, origin, code)
-      if (session.claimed !== null) return sessions.confirmUser(deps, session, session.claimed, email)
-      await sessions.signIn(deps, session, { email }, 'email_code')
-    },
+    ...createEmailSignIn(deps),
 
     signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
       sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
@@ -147,13 +131,6 @@ export function createConnect(deps: ConnectDeps) {
     beginManageSession: (clientId: string) => manage.beginManageSession(deps, clientId),
     authenticateManaging: (authorization: string | undefined) => manage.authenticateManaging(db, authorization),
 
-    requestManageCode: (session: manage.ManageSession, origin: Origin, email: string): Promise<string> =>
-      requestSignInCodeByMail({ ...session, purpose: 'manage' }, origin, email),
-
-    async enterManageCode(session: manage.ManageSession, origin: Origin, code: string): Promise<void> {
-      await manage.signInToManage(deps, session, await enterSignInCode(signInDeps, session, origin, code))
-    },
-
     endManageSession: (session: manage.ManageSession) => deleteManageSession(db, session),
     describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),
     async removeMyConnection(session: manage.ManageSession, connectionId: string): Promise<void> {
@@ -162,6 +139,43 @@ export function createConnect(deps: ConnectDeps) {
     revokeMyGrant: (session: manage.ManageSession, grantId: string) =>
       manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),
     deleteMe: (session: manage.ManageSession) => manage.deleteMe(deps, manage.ownerOf(session)),
+  }
+}
+
+/** Codes by mail, for the connect flow and for the user's own page. */
+function createEmailSignIn(deps: ConnectDeps) {
+  const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
+
+  function request(asker: SignInCodeRequester, origin: Origin, email: string, inTurn?: InTurn): Promise<string> {
+    if (!deps.emailSignIn) throw new Refusal('invalid_request', 'Signing in by email is switched off here.')
+    return requestSignInCode(signInDeps, asker, origin, email, inTurn)
+  }
+
+  return {
+    async requestSessionCode(session: ConnectSession, origin: Origin, email: string, inTurn?: InTurn): Promise<string> {
+      sessions.refuseUnless(session, 'sign_in')
+      return request({ ...session, purpose: 'connect' }, origin, email, inTurn)
+    },
+
+    async enterSessionCode(session: ConnectSession, origin: Origin, code: string, inTurn?: InTurn): Promise<void> {
+      sessions.refuseUnless(session, 'sign_in')
+      const email = await enterSignInCode(signInDeps, session, origin, code, inTurn)
+      if (session.claimed !== null) return sessions.confirmUser(deps, session, session.claimed, email)
+      await sessions.signIn(deps, session, { email }, 'email_code')
+    },
+
+    async requestManageCode(
+      session: manage.ManageSession,
+      origin: Origin,
+      email: string,
+      inTurn?: InTurn,
+    ): Promise<string> {
+      return request({ ...session, purpose: 'manage' }, origin, email, inTurn)
+    },
+
+    async enterManageCode(session: manage.ManageSession, origin: Origin, code: string, inTurn?: InTurn): Promise<void> {
+      await manage.signInToManage(deps, session, await enterSignInCode(signInDeps, session, origin, code, inTurn))
+    },
   }
 }
 

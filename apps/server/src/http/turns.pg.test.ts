@@ -20,7 +20,12 @@ const tenantAtOnce = 7
 
 describe('a caller whose requests wait', async () => {
   const api = await openResource({
-    settings: { DATABASE_POOL_SIZE: String(poolSize), DATABASE_ACQUIRE_TIMEOUT: '3000' },
+    settings: {
+      DATABASE_POOL_SIZE: String(poolSize),
+      DATABASE_ACQUIRE_TIMEOUT: '3000',
+      ASSAY_TRUSTED_PROXIES: '127.0.0.1',
+      ASSAY_LIMIT_SIGN_IN_CODES: '5',
+    },
   })
   const { db } = api.service
   const eve = await api.signIn('eve', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
@@ -85,10 +90,8 @@ describe('a caller whose requests wait', async () => {
   })
 
   it('with one session that each request marks as used leaves connections to the others', async () => {
-    const begun = await api.call<{ session_secret: string }>('POST', '/connect/v1/me/session', undefined, {
-      client_id: demo.clientId,
-    })
-    const look = (): Promise<{ status: number }> => api.call('GET', '/connect/v1/me', begun.body.session_secret)
+    const secret = await beginManaging()
+    const look = (): Promise<{ status: number }> => api.call('GET', '/connect/v1/me', secret)
     const statuses = await whileWaiting(
       'select from manage_sessions for update',
       'update manage_sessions',
@@ -143,16 +146,10 @@ describe('a caller whose requests wait', async () => {
         })
         sent.once('error', reject).end(JSON.stringify(body))
       })
-    const begin = async (): Promise<string> => {
-      const { body } = await api.call<{ session_secret: string }>('POST', '/connect/v1/me/session', undefined, {
-        client_id: demo.clientId,
-      })
-      return body.session_secret
-    }
-    const secrets = await Promise.all(Array.from({ length: 3 * poolSize }, begin))
+    const secrets = await Promise.all(Array.from({ length: 3 * poolSize }, beginManaging))
     await whileWaiting(
-      'lock table sign_in_events in access exclusive mode',
-      'sign_in_events',
+      'lock table sign_in_codes in access exclusive mode',
+      'sign_in_codes',
       () =>
         secrets.map((secret, index) =>
           postFrom(`127.0.0.${2 + index}`, '/connect/v1/me/email', secret, { email: `eve${index}@example.com` }),
@@ -160,6 +157,46 @@ describe('a caller whose requests wait', async () => {
       readPage,
       1,
     )
+  })
+
+  it('for sign-in codes leaves places in the line to other networks, however many addresses its own has', async () => {
+    const ask = async (ip: string, secret: string, email: string) => {
+      const { status, headers } = await fetch(`${api.service.url}/connect/v1/me/email`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'x-forwarded-for': ip },
+        body: JSON.stringify({ email }),
+      })
+      return { status, retryAfterSeconds: Number(headers.get('retry-after')) }
+    }
+    const over = { ip: '198.51.100.7', email: 'over@example.com' }
+    for (let code = 0; code < 5; code += 1) {
+      assert.equal((await ask(over.ip, await beginManaging(), over.email)).status, 200)
+    }
+    const victim = await beginManaging()
+    // More than wait for one tenant, from the /64s of one /48: each has four requests at once.
+    const secrets = await Promise.all(Array.from({ length: 160 }, beginManaging))
+    let refused = 0
+    const askFromHome = async (index: number, secret: string) => {
+      const answer = await ask(`2001:db8:1:${index.toString(16)}::1`, secret, `${randomUUID()}@attacker.example`)
+      if (answer.status === 429) refused += 1
+      return answer
+    }
+    let answer: ReturnType<typeof ask> | undefined
+    await whileWaiting(
+      'lock table sign_in_codes in access exclusive mode',
+      'sign_in_codes',
+      () => secrets.flatMap((secret, index) => Array.from({ length: 4 }, () => askFromHome(index, secret))),
+      async () => {
+        await until('a line is full', () => (refused > 0 ? true : undefined))
+        // Beyond a limit, a request is refused because of that limit, and does not stand in line for it.
+        const { status, retryAfterSeconds } = await ask(over.ip, victim, over.email)
+        assert.equal(status, 429)
+        assert.ok(retryAfterSeconds > 3_000, `after ${retryAfterSeconds} s`)
+        answer = ask('203.0.113.7', victim, 'victim@example.com')
+      },
+      1,
+    )
+    assert.equal((await answer)?.status, 200)
   })
 
   it('with as many tokens as it likes leaves connections to the others', async () => {
@@ -233,6 +270,14 @@ describe('a caller whose requests wait', async () => {
       Array.from(exports, () => 200),
     )
   })
+
+  /** The secret of a user's own page, before the sign-in. */
+  async function beginManaging(): Promise<string> {
+    const { body } = await api.call<{ session_secret: string }>('POST', '/connect/v1/me/session', undefined, {
+      client_id: demo.clientId,
+    })
+    return body.session_secret
+  }
 
   /** Another tenant with one user. */
   async function openOtherTenant(): Promise<{ token: string }> {

@@ -14,6 +14,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal, type ErrorItem } from '@assay/core'
+import type { InTurn } from '../../connections/index.ts'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
 import { parseAddress } from '../../limits/index.ts'
@@ -66,30 +67,40 @@ export interface SignInDeps extends SignInCodeDeps {
 /** Where a request comes from: the client's IP address. */
 export type Origin = string
 
+const runAtOnce: InTurn = (work) => work()
+
 /** The address as it was understood. */
 export async function requestSignInCode(
   deps: SignInDeps,
   asker: SignInCodeRequester,
   origin: Origin,
   typed: string,
+  inTurn: InTurn = runAtOnce,
 ): Promise<string> {
   const email = parseEmail(typed)
   const { sessionId, tenantId, clientId, purpose } = asker
   const subjects = subjectsOf(deps, { ...asker, email }, origin)
-  await deps.db.transaction(async (tx) => {
-    await lockAll(tx, subjects)
-    const codes = await findCodeLimits(deps, tx, subjects)
-    await refuseAbove(tx, 'code', codes, ({ subject }) => {
+  const getCounters = async (sql: Sql): Promise<Counter[]> => {
+    const codes = await findCodeLimits(deps, sql, subjects)
+    await refuseAbove(sql, 'code', codes, ({ subject }) => {
       if (subject === subjects.tenant) deps.onTenantLimit(tenantId)
     })
-    await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
-    await count(tx, 'code', codes)
-    const nonce = deps.randomBytes(nonceBytes)
-    const keyId = keyIdOf(currentKey(deps))
-    const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
-    await store.putSignInCode(tx, code, signInCodeSeconds)
-    await addJob(tx, 'sign_in_mail', { sessionId })
-  })
+    await refuseAbove(sql, 'wrong_try', await findTryLimits(deps, sql, subjects))
+    return codes
+  }
+  // A look without locks first, so that a caller over a limit takes no place in the line.
+  await getCounters(deps.db)
+  await inTurn(() =>
+    deps.db.transaction(async (tx) => {
+      await lockAll(tx, subjects)
+      await count(tx, 'code', await getCounters(tx))
+      const nonce = deps.randomBytes(nonceBytes)
+      const keyId = keyIdOf(currentKey(deps))
+      const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
+      await store.putSignInCode(tx, code, signInCodeSeconds)
+      await addJob(tx, 'sign_in_mail', { sessionId })
+    }),
+  )
   return email
 }
 
@@ -99,12 +110,18 @@ export async function enterSignInCode(
   asker: Pick<SignInCodeRequester, 'sessionId'>,
   origin: Origin,
   given: string,
+  inTurn: InTurn = runAtOnce,
 ): Promise<string> {
   // People copy the code from a mail, with its spaces and hyphens. Text that cannot be a code does not count as a try.
   const code = given.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(code)) throw refuseCode('must be the six digits of the mail')
+  const seen = await store.findSignInCode(deps.db, asker.sessionId)
+  if (seen === undefined) throw refuseMissing()
+  const subjects = subjectsOf(deps, seen, origin)
+  // Before the line, as for a new code.
+  await refuseAbove(deps.db, 'wrong_try', await findTryLimits(deps, deps.db, subjects))
   // A refusal is returned, not thrown, out of the transaction: the try that it cost must be committed.
-  const outcome = await deps.db.transaction((tx) => tryCode(deps, tx, asker, origin, code))
+  const outcome = await inTurn(() => deps.db.transaction((tx) => tryCode(deps, tx, seen, subjects, code)))
   if (outcome instanceof Refusal) throw outcome
   return outcome
 }
@@ -112,33 +129,30 @@ export async function enterSignInCode(
 async function tryCode(
   deps: SignInDeps,
   tx: Sql,
-  asker: Pick<SignInCodeRequester, 'sessionId'>,
-  origin: Origin,
+  { sessionId, email }: Pick<store.SignInCodeRow, 'sessionId' | 'email'>,
+  subjects: Subjects,
   given: string,
 ): Promise<string | Refusal> {
-  const seen = await store.findSignInCode(tx, asker.sessionId)
-  if (seen === undefined) return refuseMissing()
-  const subjects = subjectsOf(deps, seen, origin)
   // The counters before the code, as `requestSignInCode` does. In the other order a session that asks and guesses at once
   // would deadlock, and each time block every sign-in of this tenant.
   await lockAll(tx, subjects)
-  const row = await store.lockSignInCode(tx, asker.sessionId)
+  const row = await store.lockSignInCode(tx, sessionId)
   // Replaced meanwhile by a code for another address, whose counters are not locked.
-  if (row?.email !== seen.email) return refuseMissing()
+  if (row?.email !== email) return refuseMissing()
   await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
   const key = findKey(deps, row.keyId)
   if (key !== undefined && isSame(given, deriveSignInCode(key, row))) {
-    await store.deleteSignInCode(tx, asker.sessionId)
+    await store.deleteSignInCode(tx, sessionId)
     await store.addEvent(tx, subjects.addressInNetwork, 'signed_in')
     return row.email
   }
   await count(tx, 'wrong_try', tryCounters(deps, subjects))
   const left = row.triesLeft - 1
   if (left === 0) {
-    await store.deleteSignInCode(tx, asker.sessionId)
+    await store.deleteSignInCode(tx, sessionId)
     return refuseCode('is wrong, and it was the last try', 'Ask for a new code.')
   }
-  await store.spendTry(tx, asker.sessionId)
+  await store.spendTry(tx, sessionId)
   return refuseCode('is wrong', `Look at the newest mail: ${left} ${left === 1 ? 'try' : 'tries'} left.`)
 }
 

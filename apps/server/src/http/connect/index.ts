@@ -1,5 +1,6 @@
 /** The connect and manage APIs on the wire, for the configured widget origins alone. */
 import type { FastifyInstance } from 'fastify'
+import { inTurnForCodes } from './code-turns.ts'
 import { createStreams } from './events.ts'
 import { registerSession, type ConnectRoutesDeps } from './session.ts'
 import * as contract from '@assay/contract'
@@ -34,12 +35,11 @@ function registerManage(app: FastifyInstance, deps: ConnectRoutesDeps): void {
     return { session_secret: secret, ...toAskers(client, tenantName), email_sign_in: connect.emailSignIn }
   })
   serve(app, contract.requestManageCode, async ({ session, body }, { ip }) => {
-    const request = () => connect.requestManageCode(session, ip, body.email)
-    const sentTo = await deps.codeTurns.take(session.tenantId, request)
+    const sentTo = await connect.requestManageCode(session, ip, body.email, inTurnForCodes(deps.codeTurns, session, ip))
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
   serve(app, contract.enterManageCode, async ({ session, body }, { ip }) => {
-    await deps.codeTurns.take(session.tenantId, () => connect.enterManageCode(session, ip, body.code))
+    await connect.enterManageCode(session, ip, body.code, inTurnForCodes(deps.codeTurns, session, ip))
     return { signed_in: true as const }
   })
   serve(app, contract.endManageSession, async ({ session }) => {

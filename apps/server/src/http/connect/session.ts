@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { resendAfterSeconds, type ConnectSession, type Connect } from '../../connect/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
 import { toAdded, toCredentials } from '../shapes/providers.ts'
+import { inTurnForCodes, type CodeTurns } from './code-turns.ts'
 import { followSession, type Streams } from './events.ts'
 import { createServeSession, type ServeSession } from './serve-session.ts'
 import { toAskers, toWireSession } from './wire.ts'
@@ -20,11 +21,8 @@ export interface ConnectRoutesDeps {
   admit: Admit
   /** How many requests of one address are worked on at once. */
   turns: Turns
-  /**
-   * Asking for a code and entering one, by tenant: one at a time, because all of a tenant lock the same counter. Callers
-   * with many addresses would otherwise wait for it with a connection each, and leave none to the others.
-   */
-  codeTurns: Turns
+  /** Asking for a code and entering one. */
+  codeTurns: CodeTurns
   slots: Slots
   streams: Streams
   /** In sandbox mode only: test keys, and the mailed codes. */
@@ -62,12 +60,16 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
   })
   serve(app, contract.getSession, ({ session }) => answer(session))
   serve(app, contract.requestSessionCode, async ({ session, body }, { ip }) => {
-    const request = () => connect.requestSessionCode(session, ip, body.email)
-    const sentTo = await deps.codeTurns.take(session.tenantId, request)
+    const sentTo = await connect.requestSessionCode(
+      session,
+      ip,
+      body.email,
+      inTurnForCodes(deps.codeTurns, session, ip),
+    )
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
   serve(app, contract.enterSessionCode, async ({ session, body }, { ip }) => {
-    await deps.codeTurns.take(session.tenantId, () => connect.enterSessionCode(session, ip, body.code))
+    await connect.enterSessionCode(session, ip, body.code, inTurnForCodes(deps.codeTurns, session, ip))
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session, body }) => {
