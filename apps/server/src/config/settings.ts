@@ -277,7 +277,8 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_CODES_NETWORK: setting({
-    description: 'Sign-in codes asked for from one network, for whichever address.',
+    description:
+      'Sign-in codes asked for from one network, for all addresses together. Addresses that signed in from it within 30 days are not counted.',
     unit: 'codes an hour',
     default: '30',
     sandboxDefault: '1000000',

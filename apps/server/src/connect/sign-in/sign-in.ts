@@ -287,21 +287,25 @@ interface Counter {
 }
 
 /**
- * A person who signed in from this network lately is neither refused by the tenant's limit nor counted against it.
- * Otherwise strangers could keep a tenant's users out, or use up the codes of others with addresses of their own.
+ * A person who signed in from this network lately is neither refused by the limits of the network and the tenant nor
+ * counted against them. Otherwise one device could keep its whole network out, strangers a tenant's users, and either
+ * could use up the codes of others with addresses of their own.
  */
 async function findCodeLimits({ signInLimits }: SignInDeps, tx: Sql, subjects: Subjects): Promise<Counter[]> {
   const windowSeconds = codeWindowSeconds
   const limits = [
     { subject: subjects.session, max: codesPerSession, windowSeconds },
     { subject: subjects.addressInNetwork, max: signInLimits.codesPerAddressInNetwork, windowSeconds },
-    { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
   ]
   if (await store.hasSignedIn(tx, subjects.addressInNetwork)) return limits
   const first = { kind: 'code', max: firstCodes, windowSeconds } as const
   const hadFirst = (await store.findWaitSeconds(tx, subjects.network, first)) !== undefined
   const max = hadFirst ? furtherCodesMax(signInLimits) : signInLimits.codesPerTenant
-  return [...limits, { subject: subjects.tenant, max, windowSeconds }]
+  return [
+    ...limits,
+    { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
+    { subject: subjects.tenant, max, windowSeconds },
+  ]
 }
 
 /** At least one, however small the tenant's limit is. */
