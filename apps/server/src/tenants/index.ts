@@ -14,7 +14,7 @@ import * as store from './store.ts'
 import type { Client, TenantDetails } from './store.ts'
 import { createUsers } from './users.ts'
 
-export { parseEmail } from './users.ts'
+export { parseEmail, toStoredEmail } from './users.ts'
 
 export type { ClientChanges } from './clients.ts'
 export type { LoginKey } from './secrets.ts'

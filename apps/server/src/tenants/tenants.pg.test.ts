@@ -113,6 +113,19 @@ describe('users', () => {
     assert.deepEqual([await tenants.findEmail(byMail), await tenants.findEmail(byId)], ['ann@example.com', null])
   })
 
+  it('have one email address however its internationalised domain is written (RFC 5891)', async (t) => {
+    const { tenants, tenant } = await open(t)
+    const ann = await tenants.ensureUser({ ...tenant, email: 'ann@bücher.example' })
+    assert.equal(await tenants.findEmail(ann), 'ann@xn--bcher-kva.example')
+    for (const email of ['ann@xn--bcher-kva.example', 'ann@BÜCHER.example', 'ann@bu\u0308cher.example']) {
+      assert.deepEqual(await tenants.ensureUser({ ...tenant, email }), ann, email)
+    }
+    // Not a form that any domain has.
+    await assert.rejects(tenants.ensureUser({ ...tenant, email: 'ann@xn--bücher.example' }), {
+      code: 'invalid_request',
+    })
+  })
+
   it('of two tenants with the same name are different', async (t) => {
     const { tenants, tenant } = await open(t)
     const other = await tenants.createTenant('Other Ltd')

@@ -2,6 +2,7 @@
  * A tenant's users. A user is known by the tenant's own id or by email. A person known by both is two users, because
  * nothing proves that they are the same person.
  */
+import { domainToASCII } from 'node:url'
 import { invalidParameter, newId } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner, Tenant } from '../owner.ts'
@@ -13,15 +14,24 @@ const externalUserIdLengthMax = 255
 const emailLengthMax = 254
 
 /**
- * The stored form of an address: trimmed, in lower case, and with the plain form of letters that have several (NFKC),
- * because mail programs resolve a domain in full-width letters to the plain one. It allows less than RFC 5321: nothing
- * that a mail program could read as a list, a group or a display name. Otherwise one mailbox would have many spellings,
- * and limits count spellings.
+ * The stored form of an address; undefined for text that is not an address. It is trimmed, in lower case, and with the
+ * plain form of letters that have several (NFKC); the domain is in ASCII (RFC 5891), because mail programs resolve every
+ * other form of it to that one. It allows less than RFC 5321: nothing that a mail program could read as a list, a group
+ * or a display name. Otherwise one mailbox would have many spellings, and limits count spellings.
  */
+export function toStoredEmail(text: string): string | undefined {
+  const typed = text.trim().normalize('NFKC').toLowerCase()
+  // Checked before the conversion, which would cut off everything behind a slash or a colon.
+  const [, local, domain] =
+    /^([\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+)@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*)$/u.exec(typed) ?? []
+  const ascii = domain === undefined ? '' : domainToASCII(domain)
+  const email = `${local}@${ascii}`
+  return ascii === '' || email.length > emailLengthMax ? undefined : email
+}
+
 export function parseEmail(text: string): string {
-  const email = text.trim().normalize('NFKC').toLowerCase()
-  const fits = /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(email)
-  if (email.length > emailLengthMax || !fits) throw invalidParameter('email', 'must be an email address')
+  const email = toStoredEmail(text)
+  if (email === undefined) throw invalidParameter('email', 'must be an email address')
   return email
 }
 

@@ -283,6 +283,12 @@ describe('limits of signing in by email', async () => {
     assert.equal((await findSignInCodeToMail(deps, asker.sessionId))?.email, 'wide@example.com')
   })
 
+  it('mail bombing by spelling: an internationalised domain in letters and in ASCII is the same address', async () => {
+    const origin = newNetwork()
+    for (let code = 0; code < 5; code += 1) assert.equal(await ask(origin, 'ann@bücher.example'), 'ok')
+    assert.equal(await ask(origin, 'ann@xn--bcher-kva.example'), 'rate_limited')
+  })
+
   it('key rotation: a guess is compared with one code, and a code of the old key is still right', async () => {
     const rotated: SignInDeps = { ...deps, signInKeys: [newKey, oldKey] }
     const asker = newAsker()

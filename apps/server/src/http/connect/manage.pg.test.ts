@@ -67,6 +67,23 @@ describe('the manage page', async () => {
     assert.equal(texts.filter((text) => text.includes('lets you connect accounts')).length, 1)
   })
 
+  it('a mailbox at an internationalised domain is one user, for the person and for the tenant’s search', async () => {
+    const [letters, ascii] = ['reader@bücher.example', 'reader@xn--bcher-kva.example']
+    await connected(letters)
+    assert.equal((await (await signIn(ascii)).me()).grants.length, 1)
+    const token = await authorizeTenant('enterprise:read')
+    const found = await fetch(`${connect.url}/enterprise/v2/users/search`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ emails: [letters] }),
+    })
+    const { data } = (await found.json()) as { data: { email: string }[] }
+    assert.deepEqual(
+      data.map(({ email }) => email),
+      [ascii],
+    )
+  })
+
   it('shows what the tenant itself read and through which client, and does not count it as use', async () => {
     const { connectionId } = await connected('watched@example.com')
     const token = await authorizeTenant('enterprise:read')

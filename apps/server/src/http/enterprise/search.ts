@@ -10,6 +10,7 @@ import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
 import { continueWalk, readRows, type PageQuery, type PagedEndpoint } from '../paging/pages.ts'
 import { subjectOf, type Caller } from '../request/serve.ts'
+import { toStoredEmail } from '../../tenants/index.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toUser } from './users.ts'
 
@@ -54,11 +55,9 @@ function toAsked(query: Query, body: Body): PageQuery {
   }
   return {
     filters: {
-      // In their stored form: the tenant's own ids unchanged, email addresses as `parseEmail` writes them.
+      // In their stored form. Text that is not an address has none, and no user is found by it.
       ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
-      ...(body.emails && {
-        emails: body.emails.map((email) => email.trim().normalize('NFKC').toLowerCase()).toSorted(),
-      }),
+      ...(body.emails && { emails: body.emails.map((email) => toStoredEmail(email) ?? email).toSorted() }),
     },
     limit: body.limit ?? query.limit,
     cursor: body.cursor ?? query.cursor,
