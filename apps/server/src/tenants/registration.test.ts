@@ -83,8 +83,22 @@ describe('a registration', () => {
     assert.equal(refusedParameter({ ...plain, scopes: [] }), 'scopes')
     const many = Array.from({ length: 21 }, (_, at) => `https://app.example/${at}`)
     assert.equal(refusedParameter({ ...plain, redirectUris: many }), 'redirect_uris')
-    for (const name of ['', ' App', 'A\nB', 'A\0', 'x'.repeat(101)]) {
-      assert.equal(refusedParameter({ ...plain, name }), 'name')
+    for (const name of [
+      '',
+      ' App',
+      'A\nB',
+      'A\0',
+      'A\u202EppB',
+      'A\u200BB',
+      'A\u2066B',
+      'A\u2028B',
+      'A\uD800',
+      'x'.repeat(101),
+    ]) {
+      assert.equal(refusedParameter({ ...plain, name }), 'name', JSON.stringify(name))
+    }
+    for (const name of ['Bücher & Söhne', '日本の家計簿', 'خانه', '🏦 Bank']) {
+      assert.equal(refusedParameter({ ...plain, name }), undefined, name)
     }
   })
 
@@ -93,7 +107,8 @@ describe('a registration', () => {
       refusedParameter({ ...plain, embedOrigins: ['https://app.example', 'http://127.0.0.1:4100'] }),
       undefined,
     )
-    for (const origin of ['https://app.example/', 'https://app.example/x', 'http://app.example', '*', 'null']) {
+    const refused = ['https://app.example/', 'https://app.example/x', 'http://app.example', '*', 'null']
+    for (const origin of [...refused, 'https://*.example', 'https://*', 'https://*.example:8443']) {
       assert.equal(refusedParameter({ ...plain, embedOrigins: [origin] }), 'embed_origins', origin)
     }
   })

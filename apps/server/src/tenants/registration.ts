@@ -72,9 +72,10 @@ export function checkRegistration(registration: ClientRegistration): CheckedRegi
   }
 }
 
+/** People read it before they agree. A character that reorders or hides others would let them read another name. */
 export function checkName(name: string): void {
-  if (name.trim() !== name || name === '' || name.length > nameLengthMax || /\p{Cc}/u.test(name)) {
-    throw invalidParameter('name', `must be 1 to ${nameLengthMax} characters without control characters`)
+  if (name.trim() !== name || name === '' || name.length > nameLengthMax || /[\p{C}\p{Zl}\p{Zp}]/u.test(name)) {
+    throw invalidParameter('name', `must be 1 to ${nameLengthMax} characters without control or format characters`)
   }
 }
 
@@ -103,7 +104,8 @@ function checkRedirectUri(text: string): void {
 
 function checkOrigin(text: string): void {
   const url = parseNormal('embed_origins', `${text}/`)
-  if (url.origin !== text || !(url.protocol === 'https:' || isLoopback(url))) {
+  // In the header frame-ancestors a star would be a wildcard.
+  if (url.origin !== text || text.includes('*') || !(url.protocol === 'https:' || isLoopback(url))) {
     throw invalidParameter('embed_origins', 'must be origins such as https://app.example.com')
   }
 }
