@@ -246,13 +246,15 @@ export const settings = {
     parse: text,
   }),
   ASSAY_LIMIT_TOKEN: setting({
-    description: 'Requests of one access token or connect session. Limits are counted by each API process.',
+    description:
+      'Requests of one access token, or of one connect session whose user has signed in. Limits are counted by each API process.',
     unit: 'requests a minute',
     default: '600',
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_ADDRESS: setting({
-    description: 'Requests of one address without a valid token.',
+    description:
+      'Requests of one address without a valid token, and those of its connect sessions before the user has signed in.',
     unit: 'requests a minute',
     default: '300',
     parse: wholeNumber(1, 1_000_000),

@@ -12,6 +12,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { toNetwork } from '../../limits/index.ts'
+import type { Owner } from '../../owner.ts'
 import type { Admit } from '../request/admission.ts'
 import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
@@ -40,14 +41,20 @@ export type ServeSession<Session> = <E extends Endpoint>(
   },
 ) => void
 
-/** `authenticate` throws Refusal invalid_token; for calls without a secret it gives undefined. */
-export function createServeSession<Session>(
+/** Undefined for calls without a secret. */
+type SessionOrNone = { owner: Owner | null } | undefined
+
+/** Every visitor can begin any number of sessions, so one without a user counts as a call without a token. */
+const hasNoUser = (session: SessionOrNone): boolean => session === undefined || session.owner === null
+
+/** `authenticate` throws Refusal invalid_token. */
+export function createServeSession<Session extends SessionOrNone>(
   authenticate: (authorization: string | undefined) => Promise<Session>,
-  { admit, turns }: { admit: Admit; turns: Turns },
+  { admit, turns, isAnonymous = hasNoUser }: { admit: Admit; turns: Turns; isAnonymous?: typeof hasNoUser },
 ): ServeSession<Session> {
   // What onRequest found, kept for the handler: Fastify's request type has no member for it.
   const sessions = new WeakMap<FastifyRequest, { session: Session }>()
-  // By address and not by session, because every visitor can begin any number of sessions.
+  // By address and not by session, for the same reason.
   const inTurnOf =
     ({ ip }: FastifyRequest): InTurn =>
     (work) =>
@@ -62,7 +69,7 @@ export function createServeSession<Session>(
       onRequest: async (request, reply) => {
         // In turn, too: a session is marked as used, and requests of one session wait for each other.
         const find = () => inTurnOf(request)(() => authenticate(request.headers.authorization))
-        const session = await admit(request, reply, find)
+        const session = await admit(request, reply, find, isAnonymous)
         sessions.set(request, { session })
       },
       handler: async (request, reply) => {
