@@ -72,20 +72,35 @@ describe('a caller whose requests wait', async () => {
   })
 
   it('without an account leaves connections to the others, whichever session it uses', async () => {
-    const beginSession = async (): Promise<string> => {
-      const query = new URLSearchParams({
-        ...{ client_id: demo.clientId, code_challenge_method: 'S256', state: randomUUID() },
-        code_challenge: createHash('sha256').update(randomBytes(8)).digest('base64url'),
-      }).toString()
-      const { body } = await api.call<{ session_secret: string }>('POST', '/connect/v1/session', undefined, { query })
-      return body.session_secret
-    }
     const sessions = await Promise.all(Array.from({ length: 3 * poolSize }, beginSession))
     await whileWaiting(
       'select from connect_sessions for update',
       'connect_sessions where id',
       () => sessions.map((secret) => api.call('POST', '/connect/v1/session/decline', secret)),
       readPage,
+    )
+  })
+
+  it('with many streams of sessions leaves connections to the others', async (t) => {
+    const leaving = new AbortController()
+    t.after(() => leaving.abort())
+    const secrets = await Promise.all(Array.from({ length: 3 * poolSize }, beginSession))
+    for (const secret of secrets) {
+      const stream = await fetch(`${api.service.url}/connect/v1/session/events`, {
+        headers: { authorization: `Bearer ${secret}` },
+        signal: leaving.signal,
+      })
+      assert.equal(stream.status, 200)
+    }
+    await whileWaiting(
+      'lock table connect_sessions in access exclusive mode',
+      'connect_sessions',
+      () => [],
+      async () => {
+        // Longer than a stream rests between two looks: without turns, all of them wait for the table by then.
+        const endsAt = performance.now() + 5_000
+        while (performance.now() < endsAt) await readPage()
+      },
     )
   })
 
@@ -270,6 +285,15 @@ describe('a caller whose requests wait', async () => {
       Array.from(exports, () => 200),
     )
   })
+
+  async function beginSession(): Promise<string> {
+    const query = new URLSearchParams({
+      ...{ client_id: demo.clientId, code_challenge_method: 'S256', state: randomUUID() },
+      code_challenge: createHash('sha256').update(randomBytes(8)).digest('base64url'),
+    }).toString()
+    const { body } = await api.call<{ session_secret: string }>('POST', '/connect/v1/session', undefined, { query })
+    return body.session_secret
+  }
 
   /** The secret of a user's own page, before the sign-in. */
   async function beginManaging(): Promise<string> {

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
 import { createSlots } from '../../limits/index.ts'
-import { createStreams, followSession } from './events.ts'
+import { createStreams, followSession, toRestMs } from './events.ts'
 
 describe('following sessions', () => {
   const ended = async (): Promise<{ step: string }> => ({ step: 'ended' })
@@ -45,5 +45,17 @@ describe('following sessions', () => {
     await finished(first.resume())
     await follow('2001:db8::ffff')
     await assert.rejects(follow('2001:db8::ffff'), isLimited)
+  })
+
+  it('a session without a user is read 15 times in the two minutes of a stream, and one that connects three times a second', () => {
+    const countReads = (step: string): number => {
+      let reads = 0
+      for (let ageMs = 0; ageMs < 120_000; ageMs += toRestMs({ step }, ageMs)) reads += 1
+      return reads
+    }
+    assert.deepEqual(
+      ['sign_in', 'consent', 'connect'].map((step) => countReads(step)),
+      [15, 120, 400],
+    )
   })
 })

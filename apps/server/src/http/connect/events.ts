@@ -1,7 +1,8 @@
 /**
  * Following a session: lines of JSON (application/x-ndjson) over one answer. The first line is sent at once, the next
  * ones whenever something has changed. The server polls its own tables, which works through every pooler and on every
- * node. It polls less often when a query takes long or nothing can be connected yet.
+ * node. It polls less often when a query takes long or nothing can be connected yet, and ever less often while the user
+ * has not signed in: every visitor can have such streams, and the page that follows one signs in itself.
  */
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -86,7 +87,8 @@ function toStream(startLines: (left: AbortSignal) => AsyncGenerator<string>): Re
 }
 
 async function* follow(ending: AbortSignal, read: () => Promise<Followed>): AsyncGenerator<string> {
-  const endsAt = performance.now() + lifeMs
+  const openedAt = performance.now()
+  const endsAt = openedAt + lifeMs
   let last = ''
   let pingAt = performance.now() + pingEveryMs
   while (!ending.aborted && performance.now() < endsAt) {
@@ -99,10 +101,16 @@ async function* follow(ending: AbortSignal, read: () => Promise<Followed>): Asyn
     if (isNews(line, last) || performance.now() >= pingAt) pingAt = performance.now() + pingEveryMs
     last = line
     if (session.step === 'ended') return
-    const restMs = session.step === 'connect' ? lookEveryMs : lookIdleMs
+    const restMs = toRestMs(session, performance.now() - openedAt)
     const tookMs = performance.now() - began
     await wait(Math.max(restMs, tookMs * lookShare), undefined, { signal: ending }).catch(() => undefined)
   }
+}
+
+/** How long to wait before the next look at a session that has been followed for `ageMs`. */
+export function toRestMs({ step }: Followed, ageMs: number): number {
+  if (step === 'connect') return lookEveryMs
+  return step === 'sign_in' ? Math.min(Math.max(lookIdleMs, ageMs / 2), pingEveryMs) : lookIdleMs
 }
 
 /** The end of a grant that would begin now moves with the clock; that is not a change to show. */

@@ -132,7 +132,8 @@ function registerWaiting(
   serve(
     app,
     contract.followSession,
-    async ({ session: { sessionId } }, { ip: address }) => followSession(streams, { sessionId, address }, read),
+    async ({ session: { sessionId }, inTurn }, { ip: address }) =>
+      followSession(streams, { sessionId, address }, (id) => inTurn(() => read(id))),
     { waits },
   )
 }
