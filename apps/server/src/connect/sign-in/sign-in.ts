@@ -3,11 +3,17 @@
  * for a user, so nothing can reveal whether the address is known; the user is found or made once the code was right.
  *
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the
- * network that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one
- * network, one tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
- * addresses or many networks. Two of these counters could keep people out: the tries of an address in all networks, and
- * the codes of a tenant. Neither concerns an address in a network where it signed in lately, and a few networks cannot
- * use up the codes of a tenant.
+ * network that asks, so that an attacker elsewhere uses up only their own share. What one network, one tenant or all
+ * networks together may do is counted beside it, so that an attacker gains nothing from many addresses or many networks.
+ * These three do not concern an address in a network from which it signed in within 30 days. All the same, limits that
+ * an attacker uses up keep people out. With the default limits, these are
+ *
+ * - from one network: in that network, a named person (5 codes an hour, 20 wrong tries a day), and all people who are new
+ *   in it (30 codes an hour);
+ * - from five networks (100 wrong tries): a named person for a day, wherever they are new;
+ * - from 17 (half of the tenant's codes): people who are new in a network where people new in it were sent three codes
+ *   within the hour;
+ * - from 184 (all of the tenant's codes): all people who are new in their network.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; without the key a dump reveals nothing, whereas a hash of six digits would.
@@ -32,8 +38,8 @@ const codeWindowSeconds = 3_600
 
 /**
  * A network's first codes of an hour may be any of the tenant's codes; its further ones come out of this share alone.
- * With the default limits, 17 networks can use up the share. Then each network still gets its first codes, and it takes
- * another 167 networks to use up those.
+ * With the default limits, 17 networks can use up the share. Then each network still gets its first codes, which all
+ * people who are new in it share, and it takes another 167 networks to use up those.
  */
 const firstCodes = 3
 const furtherCodesShare = 0.5
