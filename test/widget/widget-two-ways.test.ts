@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page, ViewportSize } from 'playwright-core'
 import { button, heading, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
 import { useWidgetWorld } from './widget-world.ts'
 
@@ -167,8 +167,8 @@ describe('a provider with two ways to connect', () => {
     const question = 'Connect this Coinbase account to Northwind?'
 
     /** The page's time stands still once it has loaded: how fast the test is does not matter. */
-    async function arriveFromProvider(): Promise<Page> {
-      const page = await world().openPage()
+    async function arriveFromProvider(options: BrowserContextOptions = {}): Promise<Page> {
+      const page = await world().openPage(options)
       await page.clock.install()
       await page.goto(await beginAsApplication())
       await allow(page)
@@ -194,6 +194,18 @@ describe('a provider with two ways to connect', () => {
       return told
     }
 
+    /** Nothing happens by itself within a minute: going on would disable the buttons, and then leave the page. */
+    async function seeWaiting(page: Page): Promise<void> {
+      await page.clock.runFor(60_000)
+      assert.equal(await page.getByRole('button', { name: 'No, do not connect it', disabled: false }).count(), 1)
+    }
+    async function seeGoingOn(page: Page): Promise<void> {
+      const told = untilTold(page)
+      await page.clock.runFor(10_000)
+      assert.ok((await told).has('code'))
+      await world().close(page)
+    }
+
     it('is handed on when the person agrees, and names the application before that', async () => {
       const page = await arriveFromProvider()
       await touch(page)
@@ -205,11 +217,43 @@ describe('a provider with two ways to connect', () => {
     })
 
     it('is handed on by itself when the person does nothing', async () => {
+      await seeGoingOn(await arriveFromProvider())
+    })
+
+    const unreadable: Readonly<Record<string, ViewportSize>> = {
+      'as small as a window can be': { width: 100, height: 100 },
+      'that ends above the last button': { width: 390, height: 300 },
+      'that is a narrow strip of the screen': { width: 100, height: 4_000 },
+    }
+    for (const [window, viewport] of Object.entries(unreadable)) {
+      it(`waits in a window ${window}, and goes on by itself once the whole card is in view`, async () => {
+        const page = await arriveFromProvider({ viewport })
+        await seeWaiting(page)
+        await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+        await seeWaiting(page)
+        await page.setViewportSize({ width: 390, height: 844 })
+        await seeGoingOn(page)
+      })
+    }
+
+    it('waits while another window has the focus', async () => {
       const page = await arriveFromProvider()
-      const told = untilTold(page)
-      await page.clock.runFor(10_000)
-      assert.ok((await told).has('code'))
-      await world().close(page)
+      // Playwright has Chromium say that every page has the focus.
+      await page.evaluate('document.hasFocus = () => false')
+      await seeWaiting(page)
+      await page.evaluate('delete document.hasFocus')
+      await seeGoingOn(page)
+    })
+
+    it('counts eight seconds without a break, from when the page can be read', async () => {
+      const page = await arriveFromProvider()
+      for (let round = 0; round < 3; round++) {
+        await page.setViewportSize({ width: 390, height: 300 })
+        await seeWaiting(page)
+        await page.setViewportSize({ width: 390, height: 844 })
+        await page.clock.runFor(7_000)
+      }
+      await seeGoingOn(page)
     })
 
     it('waits once the person has touched the page, and ends when the person does not agree', async () => {

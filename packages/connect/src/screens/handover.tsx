@@ -1,10 +1,10 @@
 /**
  * A person returns from a provider's own page, and an application began that. The provider's page has named only this
- * service, so this one names the application. It goes on by itself unless the person stops it: an application's own
- * users expect to arrive there.
+ * service, so this one names the application. Where it can be read, it goes on by itself unless the person stops it:
+ * an application's own users expect to arrive there.
  */
-import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import type { JSX, RefObject } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Asker } from '../api/session-api.ts'
 import { useRun } from '../flow/use-flow.ts'
 import { Card } from '../parts/card.tsx'
@@ -18,17 +18,34 @@ interface HandoverProps {
   decide: (agreed: boolean) => Promise<boolean>
 }
 
-/** Long enough to read the title, and counted only while the page can be seen. */
+/** Long enough to read the title. */
 const goesOnAfterMs = 8_000
 const tickMs = 250
+/** Hardly any phone is narrower. In a narrow strip of the screen the words would be cut into pieces. */
+const readableWidthPx = 320
 
-/** Calls `goOn` once after a while. A person who touches the page decides, and nothing happens by itself any more. */
-function useGoOn(goOn: () => void): void {
+/**
+ * The page that opened this one chooses the size of the window and may keep the focus: a window in a corner of the
+ * screen names nothing. The card is in view when the page is not scrolled and its last button is in the window.
+ */
+function canBeRead(lastOfCard: Element | null): boolean {
+  if (lastOfCard === null || document.visibilityState !== 'visible' || !document.hasFocus()) return false
+  const { right, bottom } = lastOfCard.getBoundingClientRect()
+  const isInView = scrollX <= 0 && scrollY <= 0 && right <= innerWidth && bottom <= innerHeight
+  return isInView && innerWidth >= readableWidthPx
+}
+
+/**
+ * Calls `goOn` once, after the card could be read for a while without a break. A person who touches the page decides,
+ * and nothing happens by itself any more.
+ */
+function useGoOn<Last extends Element>(goOn: () => void): RefObject<Last | null> {
+  const lastOfCard = useRef<Last>(null)
   useEffect(() => {
-    let seenMs = 0
+    let readableMs = 0
     const ticking = setInterval(() => {
-      if (document.visibilityState === 'visible') seenMs += tickMs
-      if (seenMs < goesOnAfterMs) return
+      readableMs = canBeRead(lastOfCard.current) ? readableMs + tickMs : 0
+      if (readableMs < goesOnAfterMs) return
       stop()
       goOn()
     }, tickMs)
@@ -40,6 +57,7 @@ function useGoOn(goOn: () => void): void {
     for (const touch of touches) addEventListener(touch, stop)
     return stop
   }, [])
+  return lastOfCard
 }
 
 export function Handover({ asker, decide }: HandoverProps): JSX.Element {
@@ -50,7 +68,7 @@ export function Handover({ asker, decide }: HandoverProps): JSX.Element {
     run(async () => {
       if (!(await decide(agreed))) stop({ name: 'expired' })
     })
-  useGoOn(() => answer(true))
+  const actions = useGoOn<HTMLDivElement>(() => answer(true))
   if (stopped !== null) return <Stopped reason={stopped} client={client} display="page" />
   return (
     <Card
@@ -66,7 +84,7 @@ export function Handover({ asker, decide }: HandoverProps): JSX.Element {
       )}
       <p>{t('handover.doubt', { app: client.name })}</p>
       <p>{t('handover.goes_on')}</p>
-      <div class="actions">
+      <div class="actions" ref={actions}>
         <button type="button" class="button" disabled={busy} onClick={() => answer(true)}>
           {t('handover.agree', { app: client.name })}
         </button>

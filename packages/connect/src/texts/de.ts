@@ -324,7 +324,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
     '{app}, eine Anwendung von {tenant}, hat diese Anmeldung begonnen. Wenn Sie fortfahren, kann sie Ihr {provider}-Konto lesen.',
   'handover.doubt':
     'Fahren Sie nur fort, wenn Sie selbst in {app} begonnen haben. Wenn ein Link oder eine Nachricht Sie hierher geführt hat, brechen Sie ab.',
-  'handover.goes_on': 'Wenn Sie nichts tun, geht es in ein paar Sekunden von selbst weiter.',
+  'handover.goes_on':
+    'Wenn die ganze Seite zu sehen ist und Sie nichts tun, geht es in ein paar Sekunden von selbst weiter.',
   'handover.agree': 'Ja, mit {app} verbinden',
   'handover.refuse': 'Nein, nicht verbinden',
 

@@ -299,7 +299,7 @@ export const en = {
   'handover.lead':
     '{app}, an application of {tenant}, began this sign-in. If you continue, it can read your {provider} account.',
   'handover.doubt': 'Continue only if you began this in {app} yourself. If a link or a message led you here, do not.',
-  'handover.goes_on': 'If you do nothing, this continues by itself in a few seconds.',
+  'handover.goes_on': 'If the whole page is in view and you do nothing, this continues by itself in a few seconds.',
   'handover.agree': 'Yes, connect it to {app}',
   'handover.refuse': 'No, do not connect it',
 

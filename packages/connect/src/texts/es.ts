@@ -308,7 +308,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'handover.lead':
     '{app}, una aplicación de {tenant}, inició este acceso. Si continúas, podrá leer tu cuenta de {provider}.',
   'handover.doubt': 'Continúa solo si empezaste tú en {app}. Si te trajo aquí un enlace o un mensaje, no lo hagas.',
-  'handover.goes_on': 'Si no haces nada, esto continúa solo en unos segundos.',
+  'handover.goes_on': 'Si se ve toda la página y no haces nada, esto continúa solo en unos segundos.',
   'handover.agree': 'Sí, conectar a {app}',
   'handover.refuse': 'No, no conectar',
 

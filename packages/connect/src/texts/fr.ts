@@ -319,7 +319,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
     '{app}, une application de {tenant}, a commencé cette connexion. Si vous continuez, elle pourra lire votre compte {provider}.',
   'handover.doubt':
     'Continuez seulement si vous avez commencé vous-même dans {app}. Si un lien ou un message vous a conduit ici, arrêtez-vous.',
-  'handover.goes_on': 'Si vous ne faites rien, la suite s’enchaîne d’elle-même dans quelques secondes.',
+  'handover.goes_on':
+    'Si toute la page est visible et que vous ne faites rien, la suite s’enchaîne d’elle-même dans quelques secondes.',
   'handover.agree': 'Oui, connecter à {app}',
   'handover.refuse': 'Non, ne pas connecter',
 

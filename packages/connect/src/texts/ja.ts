@@ -288,7 +288,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
     'このサインインは {tenant} のアプリ {app} が始めたものです。続けると、{app} が {provider} アカウントを読み取れるようになります。',
   'handover.doubt':
     'ご自身で {app} から始めた場合だけ続けてください。リンクやメッセージからここに来た場合は、続けないでください。',
-  'handover.goes_on': '何も操作しない場合は、数秒後に自動的に続行します。',
+  'handover.goes_on': 'ページ全体が表示された状態で何も操作しない場合は、数秒後に自動的に続行します。',
   'handover.agree': 'はい、{app} に接続する',
   'handover.refuse': 'いいえ、接続しない',
 

@@ -302,7 +302,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
     '{app}, um aplicativo de {tenant}, iniciou este acesso. Se você continuar, ele poderá ler sua conta {provider}.',
   'handover.doubt':
     'Continue somente se você mesmo começou em {app}. Se um link ou uma mensagem trouxe você até aqui, não continue.',
-  'handover.goes_on': 'Se não fizer nada, isto continua sozinho em alguns segundos.',
+  'handover.goes_on':
+    'Se a página inteira estiver visível e você não fizer nada, isto continua sozinho em alguns segundos.',
   'handover.agree': 'Sim, conectar a {app}',
   'handover.refuse': 'Não, não conectar',
 
