@@ -135,9 +135,9 @@ async function insertUsers(db: Database, tenantKey: number, population: Populati
          (select to_timestamp($10::bigint / 1000.0)) as shown (at)
      ), families as (
        insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-         created_at, expires_at)
+         consent, created_at, expires_at)
        select user_key, client_id, 'grt_' || n, tenant_key, tenant_id, id, sha256(convert_to('code ' || n, 'UTF8')),
-         $7::text[], at, ${far} from people
+         $7::text[], '{}', at, ${far} from people
        returning user_key, id
      )
      insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,

@@ -183,6 +183,14 @@ describe('the widget under other conditions', () => {
       await setReading('active')
       await page.getByText('up to date · 0 transactions').waitFor()
       await page.getByText(/since .* until /).waitFor()
+      // A second, narrower consent leaves the tokens of the first their rights, and the page shows them.
+      await service.db.execute(
+        `update grants set scopes = '{assets:read}' from users where users.user_key = grants.user_key and email = $1`,
+        [email],
+      )
+      await page.reload()
+      await page.getByText('Transactions of the accounts you connect, past and new.').waitFor()
+      await page.getByText(/^Connect further accounts for you, and remove connected accounts/).waitFor()
       await service.db.execute(
         `insert into audit_entries (tenant_id, at, actor, action, subject, fields, user_id, client_id, provider_id)
          select tenant_id, $2, 'application', 'connection.removed', 'con_x', '{}', id, $3, provider_id

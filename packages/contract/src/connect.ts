@@ -141,8 +141,10 @@ const ManagedClaim = z
 const grantMembers = {
   grant_id: z.string(),
   client: namedClient,
-  scopes: z.array(z.string()),
-  granted_at: time,
+  scopes: z.array(z.string()).meta({
+    description: 'What the newest consent and the tokens of older ones that are still valid allow together.',
+  }),
+  granted_at: time.meta({ description: 'When the oldest of these consents was given.' }),
   expires_at: time,
   accesses,
   claims: z

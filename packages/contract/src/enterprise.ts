@@ -13,8 +13,11 @@ export const EnterpriseUser = z
     email: z.string().nullable(),
     granted_at: time.meta({ description: 'When the oldest consent in force was given.' }),
     grant_expires_at: time.meta({ description: 'When the last consent in force ends.' }),
-    scopes: z.array(z.string()).meta({ description: 'What the consents in force cover together.' }),
-    connection_count: z.int().nullable().meta({ description: 'Null when no consent covers providers:read.' }),
+    scopes: z.array(z.string()).meta({
+      description:
+        'What the newest consents and the tokens of the applications that are still valid cover together. This API shows what the newest consents cover.',
+    }),
+    connection_count: z.int().nullable().meta({ description: 'Null when no newest consent covers providers:read.' }),
   })
   .meta({ id: 'EnterpriseUser' })
 

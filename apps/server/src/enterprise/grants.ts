@@ -22,7 +22,7 @@ function condition(alias: string, scope: CoveredScope, now: string): string {
   return `g.user_key = ${alias}.user_key and ${isLive('g', now)} and '${scope}' = any(g.scopes)`
 }
 
-/** For a row `alias` of grant_terms. */
+/** For a row `alias` of grant_terms or family_terms. */
 export function isLive(alias: string, now: string): string {
   return `${alias}.in_force and ${alias}.expires_at > ${now}::timestamptz`
 }

@@ -28,7 +28,9 @@ const found = `select user_key, id as user_id, external_user_id, email from tena
 
 /**
  * Keeps the users whom a live grant covers, in the same order. A user has a grant for each client, and the tenant sees
- * what they cover together. Grants and connections are where their users are, and the directory is on every node.
+ * what they cover together. `scopes` also names what older tokens of its applications can still do, as the user's own
+ * page does; that opens nothing to the tenant itself. Grants, families and connections are where their users are, and
+ * the directory is on every node.
  */
 async function toCovered(sql: Sql, users: readonly FoundUser[]): Promise<UserRow[]> {
   if (users.length === 0) return []
@@ -44,13 +46,21 @@ async function toCovered(sql: Sql, users: readonly FoundUser[]): Promise<UserRow
      where user_key = any($1::bigint[]) group by user_key`,
     [grants.map((grant) => grant.user_key)],
   )
+  const families = await sql.rows<{ user_key: string; scopes: string[] }>(
+    `select distinct user_key, scopes from family_terms f
+     where user_key = any($1::bigint[]) and ${isLive('f', '$2')}`,
+    [grants.map((grant) => grant.user_key), sql.now()],
+  )
+  const familiesOf = Map.groupBy(families, (family) => family.user_key)
   const countOf = new Map(counts.map((row) => [row.user_key, row.connections]))
   const grantOf = new Map(grants.map((grant) => [grant.user_key, grant]))
   return users.flatMap((user) => {
     const grant = grantOf.get(user.user_key)
     if (grant === undefined) return []
-    const scopes = [...new Set(grant.scopes.split(' '))].toSorted()
-    const counted = scopes.includes('providers:read') ? (countOf.get(user.user_key) ?? 0) : null
+    const consented = grant.scopes.split(' ')
+    const ofTokens = (familiesOf.get(user.user_key) ?? []).flatMap((family) => family.scopes)
+    const scopes = [...new Set([...consented, ...ofTokens])].toSorted()
+    const counted = consented.includes('providers:read') ? (countOf.get(user.user_key) ?? 0) : null
     return [{ ...user, ...grant, scopes, connection_count: counted }]
   })
 }

@@ -155,9 +155,9 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
      ),
      family as (
        insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-                                   refresh_handle_hash, refresh_hash, created_at, expires_at)
+                                   consent, refresh_handle_hash, refresh_hash, created_at, expires_at)
        select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
-              $6::bytea, $7::bytea, $8::timestamptz,
+              consent, $6::bytea, $7::bytea, $8::timestamptz,
               case when $7::bytea is null
                 then least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), $9::timestamptz)
                 else $9::timestamptz end

@@ -20,15 +20,26 @@ export interface EndedGrant extends Grant {
   wasRevoked: boolean
 }
 
-const grantColumns = `grants.id as "grantId", grants.client_id as "clientId", clients.name as "clientName", grants.scopes,
-  grants.granted_at as "grantedAt", grants.expires_at as "expiresAt"`
+const grantColumns = `grants.id as "grantId", grants.client_id as "clientId", clients.name as "clientName",
+  grants.expires_at as "expiresAt"`
 
-/** Those in force, at most one for each client of the tenant. */
+/**
+ * Those in force, at most one for each client of the tenant, with every scope that the client can use and since when it
+ * could use any. An older token keeps its scopes after a narrower consent: those of the newest consent alone would hide
+ * what the client can do.
+ */
 export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
   return sql.rows<Grant>(
-    `select ${grantColumns}
+    `select ${grantColumns}, grants.scopes || live.more_scopes as scopes,
+            least(grants.granted_at, live.since) as "grantedAt"
      from grants
      join clients on clients.id = grants.client_id
+     cross join lateral (
+       select array_agg(distinct scope order by scope) filter (where scope <> all (grants.scopes)) as more_scopes,
+              min(family.created_at) as since
+       from token_families family, unnest(family.scopes) scope
+       where family.user_key = grants.user_key and family.client_id = grants.client_id
+         and family.revoked_at is null and family.expires_at > $2::timestamptz) live
      where grants.user_key = $1 and grants.revoked_at is null and grants.expires_at > $2::timestamptz
      order by grants.granted_at desc, grants.id`,
     [userKey, sql.now()],
@@ -38,7 +49,8 @@ export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
 /** The one that ended last first, at most one for each client of the tenant. */
 export async function listEndedGrants(sql: Sql, userKey: string): Promise<EndedGrant[]> {
   return sql.rows<EndedGrant>(
-    `select ${grantColumns}, least(grants.revoked_at, grants.expires_at) as "endedAt",
+    `select ${grantColumns}, grants.scopes, grants.granted_at as "grantedAt",
+            least(grants.revoked_at, grants.expires_at) as "endedAt",
             grants.revoked_at is not null as "wasRevoked"
      from grants
      join clients on clients.id = grants.client_id

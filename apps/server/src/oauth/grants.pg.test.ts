@@ -23,7 +23,7 @@ describe('grants', async () => {
   describe('a second consent of the same user to the same client', () => {
     it('keeps one grant, with the newest scopes and a new year', async () => {
       const user = await userNamed('twice')
-      const first = await signIn({ user: 'twice' })
+      const first = await signIn({ user: 'twice', scope: 'transactions:read' })
       await moveClock(86_400)
       const second = await signIn({ user: 'twice', scope: 'assets:read' })
       assert.equal(second.grant_id, first.grant_id)
@@ -32,6 +32,48 @@ describe('grants', async () => {
       assert.deepEqual(grant?.scopes, ['assets:read'])
       assert.equal(Date.parse(grant.expiresAt) - Date.parse(grant.grantedAt), 31_536_000_000)
       assert.deepEqual(await liveGrants(user), [{ grant_id: first.grant_id, scopes: ['assets:read'] }])
+    })
+
+    it('hides no scope of an older token for as long as that token lives', async () => {
+      const user = await userNamed('narrowing')
+      const scopesShown = async () => (await oauth.listGrants(user)).map(({ scopes }) => scopes)
+      const sinceShown = async () => (await oauth.listGrants(user)).map(({ grantedAt }) => grantedAt)
+      const wide = ['assets:read', 'transactions:read', 'providers:write', 'offline_access']
+      const begunAt = db.now()
+      const older = await signIn({ user: 'narrowing', scope: wide.join(' ') })
+      await moveClock(60)
+      const other = await signIn({ user: 'narrowing', scope: 'claims:read' })
+      await signIn({ user: 'narrowing', scope: 'assets:read' })
+      const shown = ['assets:read', 'claims:read', 'offline_access', 'providers:write', 'transactions:read']
+      assert.deepEqual(await scopesShown(), [shown])
+      assert.deepEqual(await sinceShown(), [begunAt])
+      // Tokens without a refresh token live for 15 minutes.
+      await bearer(other.access_token)
+      await moveClock(900)
+      assert.deepEqual(await scopesShown(), [shown.filter((scope) => scope !== 'claims:read')])
+      const { refresh_token: token = '', scope } = await refresh(older.refresh_token)
+      assert.deepEqual(scope.split(' ').toSorted(), wide.toSorted())
+      await oauth.revoke({ parameters: new Map(Object.entries({ token, ...demo })), authorization: undefined })
+      assert.deepEqual(await scopesShown(), [['assets:read']])
+      assert.ok(Date.parse((await sinceShown())[0] ?? '') > Date.parse(begunAt))
+    })
+
+    it('keeps the words that the rights of an older token were agreed to with, and no longer than the token', async () => {
+      const user = await userNamed('worded')
+      const listTexts = async (): Promise<(string | null)[]> => {
+        const rows = await db.rows<{ text: string | null }>(
+          `select consent ->> 'text' as text from token_families where user_key = $1 and expires_at > $2::timestamptz
+           order by created_at`,
+          [user.userKey, db.now()],
+        )
+        return rows.map(({ text }) => text)
+      }
+      await signIn({ user: 'worded', text: 'Everything' })
+      await moveClock(1)
+      await signIn({ user: 'worded', scope: 'assets:read', text: 'Holdings' })
+      assert.deepEqual(await listTexts(), ['Everything', 'Holdings'])
+      await moveClock(900)
+      assert.deepEqual(await listTexts(), ['Everything'])
     })
 
     it('leaves the older token family its own scopes and expiry', async () => {

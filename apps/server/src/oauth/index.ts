@@ -2,9 +2,10 @@
  * Front door of the authorization server: codes, tokens, grants, and the bearers of tokens.
  *
  * One *grant* for each user and client says what the user last agreed to, for a year. Each redeemed code starts a
- * *token family*, which keeps the scopes and the end of its own consent: a later consent neither widens nor prolongs
- * nor narrows it (an application may ask for less in one place without losing what another place was given). Ending the
- * grant ends all its families; consenting again revives the grant, not them.
+ * *token family*, which keeps the scopes, the text and the end of its own consent: a later consent neither widens nor
+ * prolongs nor narrows it (an application may ask for less in one place without losing what another place was given).
+ * What is shown as the scopes of a grant includes those of its live families. Ending the grant ends all its families;
+ * consenting again revives the grant, not them.
  */
 import { Refusal } from '@assay/core'
 import { createSecretKey } from 'node:crypto'

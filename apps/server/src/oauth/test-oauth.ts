@@ -31,6 +31,8 @@ export interface AuthorizationChoices {
   method?: 'S256' | 'plain'
   redirectUri?: string
   connectSessionId?: string
+  /** The words that the person agreed to. */
+  text?: string
   /** The consent is carried over from a grant that ends then. */
   carriedUntil?: string
 }
@@ -103,8 +105,8 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
     const externalUserId = choices.user ?? 'ann'
     const { tenantKey, tenantId } = request.client
     const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId })
-    const { carriedUntil: until } = choices
-    const consent = { version: '1', text: 'Read holdings and transactions', ...(until === undefined ? {} : { until }) }
+    const { carriedUntil: until, text = 'Read holdings and transactions' } = choices
+    const consent = { version: '1', text, ...(until === undefined ? {} : { until }) }
     const code = await oauth.issueAuthorizationCode({
       ...request,
       owner,

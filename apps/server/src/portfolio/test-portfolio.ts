@@ -49,8 +49,9 @@ export async function addUser(
      ), ledger as (insert into user_ledgers (user_key) values ($1)
      ), family as (
        insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-         created_at, expires_at)
-       values ($1, 'cli_a', 'grt_' || $2, $6, 'ten_a', $2, $3, $4, $5, $5::timestamptz + interval '1 year') returning id
+         consent, created_at, expires_at)
+       values ($1, 'cli_a', 'grt_' || $2, $6, 'ten_a', $2, $3, $4, '{}', $5,
+         $5::timestamptz + interval '1 year') returning id
      )
      insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
        scopes, issued_at, expires_at)

@@ -1,4 +1,5 @@
-/** Who may read or could read and since when, what they read, and the button that ends it. */
+/** Who may read or could read and since when, with which rights, what they read, and the button that ends it. */
+import { consentScopes, toConsentLanguage, toConsentText, type ConsentSection } from '@assay/core/consent'
 import type { JSX } from 'preact'
 import type { Claim, EndedGrant, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
@@ -19,15 +20,15 @@ const accessLinesMax = 20
 export function Readers({ me, tenant, api, ask }: ReadersProps): JSX.Element {
   return (
     <>
-      <Grants me={me} api={api} ask={ask} />
+      <Grants me={me} tenant={tenant} api={api} ask={ask} />
       <EndedGrants me={me} tenant={tenant} />
       <TenantReads me={me} tenant={tenant} />
     </>
   )
 }
 
-function Grants({ me, api, ask }: Omit<ReadersProps, 'tenant'>): JSX.Element {
-  const { t } = useSpeech()
+function Grants({ me, tenant, api, ask }: ReadersProps): JSX.Element {
+  const { t, language } = useSpeech()
   return (
     <section class="manage-section">
       <h2>{t('manage.grants')}</h2>
@@ -37,6 +38,7 @@ function Grants({ me, api, ask }: Omit<ReadersProps, 'tenant'>): JSX.Element {
           <GrantItem
             key={grant.grant_id}
             grant={grant}
+            rights={toRights(grant, tenant, language)}
             onRevoke={() =>
               ask({
                 title: t('manage.revoke_title', { name: grant.client.name }),
@@ -50,6 +52,20 @@ function Grants({ me, api, ask }: Omit<ReadersProps, 'tenant'>): JSX.Element {
       </ul>
     </section>
   )
+}
+
+/** In the words of the consent page. They cover older tokens too, which the newest consent does not mention. */
+function toRights({ client, scopes, expires_at }: Grant, tenant: string, language: string): ConsentSection[] {
+  const facts = {
+    app: client.name,
+    tenant,
+    scopes: consentScopes.filter((scope) => scopes.includes(scope)),
+    sharesEmail: true,
+    expiresAt: expires_at,
+    existing: [],
+  }
+  const { sections } = toConsentText(facts, toConsentLanguage(language))
+  return sections.filter(({ name }) => name === 'see' || name === 'act')
 }
 
 /** What was read stays here, so that ending a consent hides nothing. */
@@ -105,7 +121,13 @@ function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Element | 
   )
 }
 
-function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
+interface GrantItemProps {
+  grant: Grant
+  rights: ConsentSection[]
+  onRevoke: () => void
+}
+
+function GrantItem({ grant, rights, onRevoke }: GrantItemProps): JSX.Element {
   const { t, date } = useSpeech()
   const { client, granted_at, expires_at } = grant
   return (
@@ -114,6 +136,14 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
       <div class="account-text">
         <h3>{client.name}</h3>
         <p class="secondary">{t('manage.granted', { from: date(granted_at), until: date(expires_at) })}</p>
+        {rights.map(({ name, title, lines }) => (
+          <div key={name} class="granted-rights secondary">
+            <strong>{title}</strong>
+            {lines.map((line) => (
+              <p key={line}>{line}</p>
+            ))}
+          </div>
+        ))}
         {grant.accesses.length === 0 && <p class="secondary">{t('manage.read_never')}</p>}
         <Learned grant={grant} />
       </div>

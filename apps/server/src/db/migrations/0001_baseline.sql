@@ -140,7 +140,8 @@ create table authorization_codes (
 );
 create index authorization_codes_end on authorization_codes (expires_at);
 
--- One grant for each user and client. Scopes, consent and end are those of the newest consent.
+-- One grant for each user and client. Scopes, consent and end are those of the newest consent; older ones are with the
+-- token families that still live by them.
 create table grants (
   user_key bigint not null,
   client_id text not null,
@@ -176,6 +177,8 @@ create table token_families (
   user_id text not null,
   code_hash bytea not null,
   scopes text[] not null,
+  -- What the person agreed to for these scopes. A later consent replaces the grant's, and this family keeps its rights.
+  consent jsonb not null,
   -- The part that all refresh tokens of the family share; null when it has none.
   refresh_handle_hash bytea,
   refresh_hash bytea,
@@ -1281,6 +1284,12 @@ create view grant_terms as
     grants.expires_at, grants.revoked_at, grants.revoked_at is null and clients.disabled_at is null as in_force
   from grants
   join clients on clients.id = grants.client_id;
+-- The scopes of tokens, which may be more than those of the newest consent.
+create view family_terms as
+  select token_families.user_key, token_families.scopes, token_families.expires_at,
+    token_families.revoked_at is null and clients.disabled_at is null as in_force
+  from token_families
+  join clients on clients.id = token_families.client_id;
 
 -- tenants
 create view tenant_users as

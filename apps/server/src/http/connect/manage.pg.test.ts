@@ -55,6 +55,20 @@ describe('the manage page', async () => {
     return ((await answer.json()) as { access_token: string }).access_token
   }
 
+  it('shows every right that an application can use, also those of a consent before the newest', async () => {
+    const email = 'narrowed@example.com'
+    const { token } = await connected(email)
+    const browser = await connect.beginConnectSession({ scope: 'assets:read' })
+    await browser.enter(email)
+    const narrow = await browser.redeem(await browser.finish())
+    assert.equal((await read(token)).status, 200)
+    assert.equal((await read(narrow.access_token)).status, 403)
+    const page = await signIn(email)
+    const [grant] = (await page.me()).grants
+    const rights = ['assets:read', 'claims:read', 'offline_access', 'providers:read', 'providers:write']
+    assert.deepEqual(grant?.scopes.toSorted(), [...rights, 'transactions:read'])
+  })
+
   it('the mail says that its code is for viewing and ending what is shared, not for connecting', async () => {
     const { browser } = await connected('purpose@example.com')
     await signIn('purpose@example.com')

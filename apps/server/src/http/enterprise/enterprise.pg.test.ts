@@ -410,4 +410,18 @@ describe('the enterprise API', async () => {
     assert.deepEqual(items, [{ op: 'remove_user', user_id: ann.user_id }])
     assert.deepEqual((await readToEnd('/enterprise/v2/changes')).items, [])
   })
+
+  it('scopes of a user include what older tokens can do, and the tenant sees what the newest consent covers', async () => {
+    const older = await api.signIn('dan', { scope: 'transactions:read providers:read' })
+    const { user_id: dan } = await api.signIn('dan', { scope: 'assets:read' })
+    const { data: user } = await api.ask(getUser, `${usersPath}/${dan}`, token)
+    const { scopes, connection_count: count } = user
+    assert.deepEqual([scopes, count], [['assets:read', 'providers:read', 'transactions:read'], null])
+    assert.equal((await api.call('GET', '/accounts/v2/transactions', older.access_token)).status, 200)
+    assert.equal((await api.call('GET', `${usersPath}/${dan}/transactions`, token)).status, 404)
+    await api.moveClock(900)
+    assert.equal((await api.call('GET', '/accounts/v2/transactions', older.access_token)).status, 401)
+    const later = await api.ask(getUser, `${usersPath}/${dan}`, await api.enterpriseToken())
+    assert.deepEqual(later.data.scopes, ['assets:read'])
+  })
 })
