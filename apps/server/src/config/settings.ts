@@ -246,15 +246,13 @@ export const settings = {
     parse: text,
   }),
   ASSAY_LIMIT_TOKEN: setting({
-    description:
-      'Requests of one access token, or of one connect session whose user has signed in. Limits are counted by each API process.',
+    description: 'Requests of one access token or connect session. Limits are counted by each API process.',
     unit: 'requests a minute',
     default: '600',
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_ADDRESS: setting({
-    description:
-      'Requests of one address without a valid token, and those of its connect sessions before the user has signed in.',
+    description: 'Requests of one address without a valid token.',
     unit: 'requests a minute',
     default: '300',
     parse: wholeNumber(1, 1_000_000),
@@ -279,8 +277,7 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_SIGN_IN_CODES_NETWORK: setting({
-    description:
-      'Sign-in codes asked for from one network, for all addresses together. Addresses that signed in from it within 30 days are not counted.',
+    description: 'Sign-in codes asked for from one network, for all addresses together.',
     unit: 'codes an hour',
     default: '30',
     sandboxDefault: '1000000',

@@ -4,13 +4,13 @@
  */
 
 export interface LimitSettings {
-  /** Requests a minute for each access token or secret of a session with a user. */
+  /** Requests a minute for each access token or session secret. */
   perToken: number
   /** Requests a minute for each authenticated client on /oauth/*. */
   perClient: number
   /** Failed requests a minute for each address on /oauth/*. */
   oauthFailures: number
-  /** Requests a minute for each address without a token, or in a session without a user. */
+  /** Requests a minute for each address without a token. */
   perAddress: number
   /** After this many wrong secrets in a minute, for a client and an address, answers are delayed. */
   slowAfter: number

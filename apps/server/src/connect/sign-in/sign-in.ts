@@ -5,11 +5,11 @@
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the
  * network that asks, so that an attacker elsewhere uses up only their own share. What one network, one tenant or all
  * networks together may do is counted beside it, so that an attacker gains nothing from many addresses or many networks.
- * These three do not concern an address in a network from which it signed in within 30 days. All the same, limits that
- * an attacker uses up keep people out. With the default limits, these are
+ * Those of a tenant and of all networks do not concern an address in a network from which it signed in within 30 days.
+ * All the same, limits that an attacker uses up keep people out. With the default limits, these are
  *
- * - from one network: in that network, a named person (5 codes an hour, 20 wrong tries a day), and all people who are new
- *   in it (30 codes an hour);
+ * - from one network: in that network, a named person (5 codes an hour, 20 wrong tries a day), and all people (30 codes an
+ *   hour);
  * - from five networks (100 wrong tries): a named person for a day, wherever they are new;
  * - from 17 (half of the tenant's codes): people who are new in a network where people new in it were sent three codes
  *   within the hour;
@@ -293,25 +293,22 @@ interface Counter {
 }
 
 /**
- * A person who signed in from this network lately is neither refused by the limits of the network and the tenant nor
- * counted against them. Otherwise one device could keep its whole network out, strangers a tenant's users, and either
- * could use up the codes of others with addresses of their own.
+ * A person who signed in from this network lately is neither refused by the tenant's limit nor counted against it.
+ * Otherwise strangers could keep a tenant's users out, or use up the codes of others with addresses of their own. The
+ * limit of the network makes no such difference: with thirty requests, any neighbour could find out who did.
  */
 async function findCodeLimits({ signInLimits }: SignInDeps, tx: Sql, subjects: Subjects): Promise<Counter[]> {
   const windowSeconds = codeWindowSeconds
   const limits = [
     { subject: subjects.session, max: codesPerSession, windowSeconds },
     { subject: subjects.addressInNetwork, max: signInLimits.codesPerAddressInNetwork, windowSeconds },
+    { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
   ]
   if (await store.hasSignedIn(tx, subjects.addressInNetwork)) return limits
   const first = { kind: 'code', max: firstCodes, windowSeconds } as const
   const hadFirst = (await store.findWaitSeconds(tx, subjects.network, first)) !== undefined
   const max = hadFirst ? furtherCodesMax(signInLimits) : signInLimits.codesPerTenant
-  return [
-    ...limits,
-    { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
-    { subject: subjects.tenant, max, windowSeconds },
-  ]
+  return [...limits, { subject: subjects.tenant, max, windowSeconds }]
 }
 
 /** At least one, however small the tenant's limit is. */

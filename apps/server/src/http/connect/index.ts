@@ -68,10 +68,8 @@ function registerSandboxHelp(
   sandbox: NonNullable<ConnectRoutesDeps['sandbox']>,
 ): void {
   const { control, mailbox, newAccount } = sandbox
-  // Tests ask again and again for the mailed code, before they can sign in.
-  const counted = { ...deps, isAnonymous: () => false }
-  const serve = createServeSession(deps.connect.authenticate, counted)
-  const serveManage = createServeSession(deps.connect.authenticateManaging, counted)
+  const serve = createServeSession(deps.connect.authenticate, deps)
+  const serveManage = createServeSession(deps.connect.authenticateManaging, deps)
 
   serve(app, contract.getSandboxHelp, async ({ session }) => {
     const { providers } = await control.listProviders()

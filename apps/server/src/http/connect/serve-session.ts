@@ -12,7 +12,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { toNetwork } from '../../limits/index.ts'
-import type { Owner } from '../../owner.ts'
 import type { Admit } from '../request/admission.ts'
 import { readBody } from '../request/body.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
@@ -41,20 +40,14 @@ export type ServeSession<Session> = <E extends Endpoint>(
   },
 ) => void
 
-/** Undefined for calls without a secret. */
-type SessionOrNone = { owner: Owner | null } | undefined
-
-/** Every visitor can begin any number of sessions, so one without a user counts as a call without a token. */
-const hasNoUser = (session: SessionOrNone): boolean => session === undefined || session.owner === null
-
-/** `authenticate` throws Refusal invalid_token. */
-export function createServeSession<Session extends SessionOrNone>(
+/** `authenticate` throws Refusal invalid_token; for calls without a secret it gives undefined. */
+export function createServeSession<Session>(
   authenticate: (authorization: string | undefined) => Promise<Session>,
-  { admit, turns, isAnonymous = hasNoUser }: { admit: Admit; turns: Turns; isAnonymous?: typeof hasNoUser },
+  { admit, turns }: { admit: Admit; turns: Turns },
 ): ServeSession<Session> {
   // What onRequest found, kept for the handler: Fastify's request type has no member for it.
   const sessions = new WeakMap<FastifyRequest, { session: Session }>()
-  // By address and not by session, for the same reason.
+  // By address and not by session, because every visitor can begin any number of sessions.
   const inTurnOf =
     ({ ip }: FastifyRequest): InTurn =>
     (work) =>
@@ -69,7 +62,7 @@ export function createServeSession<Session extends SessionOrNone>(
       onRequest: async (request, reply) => {
         // In turn, too: a session is marked as used, and requests of one session wait for each other.
         const find = () => inTurnOf(request)(() => authenticate(request.headers.authorization))
-        const session = await admit(request, reply, find, isAnonymous)
+        const session = await admit(request, reply, find)
         sessions.set(request, { session })
       },
       handler: async (request, reply) => {

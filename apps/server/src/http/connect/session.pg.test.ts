@@ -489,29 +489,3 @@ describe('the connect session', async () => {
     })
   })
 })
-
-describe('requests with the secret of a session', async () => {
-  const limit = 20
-  const connect = await startConnect({ settings: { ASSAY_LIMIT_ADDRESS: String(limit) } })
-  const policyOf = ({ headers }: { headers: Headers }): string | undefined =>
-    headers.get('ratelimit-policy')?.split(';')[0]
-
-  it('count against the address until the user has signed in, however many sessions it begins', async () => {
-    const signedIn = await connect.beginConnectSession()
-    assert.equal(policyOf(await signedIn.call('GET', '/session')), '"address"')
-    await signedIn.signIn('counted@example.com')
-    assert.equal(policyOf(await signedIn.call('GET', '/session')), '"token"')
-    const page = await connect.call<{ session_secret: string }>('POST', '/me/session', {
-      body: { client_id: 'cli_demo' },
-    })
-    assert.equal(policyOf(await connect.call('GET', '/me', { secret: page.body.session_secret })), '"address"')
-
-    const browsers = [await connect.beginConnectSession(), await connect.beginConnectSession()]
-    const refused = await until(async () => {
-      const answers = await Promise.all(browsers.map((browser) => browser.call('GET', '/session')))
-      return answers.find(({ status }) => status === 429)
-    })
-    assert.equal(policyOf(refused), '"address"')
-    assert.equal((await signedIn.call('GET', '/session')).status, 200)
-  })
-})

@@ -11,16 +11,8 @@ import { findBearer } from '../../oauth/index.ts'
 
 type Headers = Pick<FastifyReply, 'header'>
 
-/**
- * Runs `authenticate`, counts the request, and passes its result on; refuses with rate_limited when over the limit. A
- * request of an anonymous caller counts against its address. By default that is a caller without a token.
- */
-export type Admit = <T>(
-  request: FastifyRequest,
-  reply: Headers,
-  authenticate: () => Promise<T>,
-  isAnonymous?: (caller: T) => boolean,
-) => Promise<T>
+/** Runs `authenticate`, counts the request, and passes its result on; refuses with rate_limited when over the limit. */
+export type Admit = <T>(request: FastifyRequest, reply: Headers, authenticate: () => Promise<T>) => Promise<T>
 
 /** It is a promise when another process counts. */
 type Admitted = Promise<void> | undefined
@@ -46,7 +38,7 @@ export function createAdmission(limits: AskedLimits): Admission {
     enforceLimit(reply, limits.countAddress(request.ip))
 
   return {
-    async admit(request, reply, authenticate, isAnonymous = (caller) => caller === undefined) {
+    async admit(request, reply, authenticate) {
       let caller: Awaited<ReturnType<typeof authenticate>>
       try {
         caller = await authenticate()
@@ -55,7 +47,7 @@ export function createAdmission(limits: AskedLimits): Admission {
         if (error instanceof Refusal && error.code === 'invalid_token') await admitAddress(request, reply)
         throw error
       }
-      const token = isAnonymous(caller) ? undefined : findBearer(request.headers.authorization)
+      const token = caller === undefined ? undefined : findBearer(request.headers.authorization)
       if (token === undefined) await admitAddress(request, reply)
       else await admitToken(reply, hash('sha256', token, 'buffer'))
       return caller
