@@ -311,7 +311,7 @@ export const settings = {
     parse: wholeNumber(1, 1_000),
   }),
   ASSAY_LIMIT_REFUSED_KEYS: setting({
-    description: 'Keys of one user that providers may refuse before the user has to wait.',
+    description: 'Keys of one user that providers may refuse, or fail to check, before the user has to wait.',
     unit: 'keys an hour',
     default: '20',
     parse: wholeNumber(1, 1_000_000),

@@ -149,7 +149,9 @@ async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: b
   if (waiting > limits.pending) {
     throw toRateLimited(`Wait until your other keys are checked: at most ${limits.pending} at a time.`, 5)
   }
-  if (refusedWaitSeconds !== null) throw toRateLimited('Too many keys were refused.', refusedWaitSeconds)
+  if (refusedWaitSeconds !== null) {
+    throw toRateLimited('Too many keys were refused or could not be checked.', refusedWaitSeconds)
+  }
 }
 
 /**

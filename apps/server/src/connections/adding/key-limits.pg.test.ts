@@ -3,7 +3,7 @@ import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../../test/until.ts'
-import { openEngine } from '../../test-engine.ts'
+import { openEngine, type Account } from '../../test-engine.ts'
 
 function isRateLimited(error: unknown): boolean {
   assert.ok(error instanceof Refusal)
@@ -81,7 +81,33 @@ describe('refused keys', async () => {
     assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
   })
 
-  it('do not count a provider that is down, or an account that is connected already', async () => {
+  it('include those that the provider limits or does not answer for, but not checks that were made without a call', async () => {
+    const owner = await engine.newOwner()
+    const countRefused = async (): Promise<number> =>
+      (await engine.db.rows('select from refused_keys where user_key = $1::bigint', [owner.userKey])).length
+    const limited = await engine.newAccount('empty')
+    const fail = (account: Account, fault: object): Promise<unknown> =>
+      engine.control('providers/kraken/faults', { ...fault, account_id: account.accountId })
+    await fail(limited, { kind: 'http_429_retry_after', retry_after_s: 600 })
+    for (let count = 0; count < 6; count += 1) {
+      assert.equal((await engine.add(owner, limited)).errors[0]?.cause, 'rate_limited')
+    }
+    // This key has to wait for ten minutes since the first check, so that the others called no provider.
+    assert.equal(await countRefused(), 1)
+    const down = await engine.newAccount('empty')
+    await fail(down, { kind: 'down' })
+    for (let count = 0; count < 3; count += 1) {
+      assert.equal((await engine.add(owner, down)).errors[0]?.cause, 'venue_down')
+    }
+    assert.equal(await countRefused(), 4)
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
+    await assert.rejects(engine.connections.add(owner, request), isRateLimited)
+    assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+  })
+
+  it('do not count an account that is connected already', async () => {
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
     assert.equal((await engine.add(owner, account)).added, true)

@@ -13,7 +13,7 @@ import {
 import { findProvider } from '@assay/connectors/catalog'
 import { recordAudit } from '../../audit.ts'
 import type { Database, Sql } from '../../db/index.ts'
-import { OverBudget, type Ask, type Stop } from '../../metering/index.ts'
+import { CircuitOpen, OverBudget, type Ask, type Stop } from '../../metering/index.ts'
 import { noteUser } from '../../notices.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import type { ToFingerprint } from '../credentials/fingerprints.ts'
@@ -86,9 +86,9 @@ export async function verifyConnection(
   if (opened?.status !== 'pending') return
   const name = findProvider(opened.providerId)?.name ?? opened.providerId
   const provider = { id: opened.providerId, name, connectionType: opened.connectionType }
-  const refuse = (error: ErrorItem, existingId: string | null = null): Promise<void> =>
+  const refuse = (error: ErrorItem, { existingId = null, isCounted = true }: RefuseOptions = {}): Promise<void> =>
     db.transaction(async (tx) => {
-      if (!isInnocent(error)) await pending.recordRefusedKey(tx, ref)
+      if (isCounted) await pending.recordRefusedKey(tx, ref)
       // The nonces of an API key must grow when it comes back. A wallet and a sign-in have a lane of their own each time,
       // and a wallet that is connected already can be given again and again.
       if (opened.connectionType !== 'api_key') await deps.forgetKey(tx, opened)
@@ -96,7 +96,7 @@ export async function verifyConnection(
     })
 
   const found = await askAccount(deps, opened)
-  if (found instanceof SourceError) return refuse(toRefusedItem(found, provider))
+  if ('error' in found) return refuse(toRefusedItem(found.error, provider), { isCounted: found.wasCalled })
   const account = { ...found, fingerprint: await deps.toFingerprint(ref, found.fingerprint) }
   if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
     return refuse(toErrorItem('key_expired', provider))
@@ -115,13 +115,17 @@ export async function verifyConnection(
   if (existingId !== undefined) {
     const message = `This ${name} account is connected already.`
     const ids = { provider_id: provider.id, connection_id: existingId }
-    await refuse({ cause: 'already_connected', ...ids, message }, existingId)
+    await refuse({ cause: 'already_connected', ...ids, message }, { existingId, isCounted: false })
   }
 }
 
-/** True when the key itself was not at fault: such a refusal does not count against the user. */
-function isInnocent({ cause }: ErrorItem): boolean {
-  return ['rate_limited', 'venue_down', 'unreadable_answer', 'clock_skew', 'already_connected'].includes(cause)
+interface RefuseOptions {
+  existingId?: string | null
+  /**
+   * Whether it counts against the user. It does wherever the provider was called, even if the provider or its limits were
+   * at fault: a user could otherwise offer a throttled key all day, and each call is taken from what all users share.
+   */
+  isCounted?: boolean
 }
 
 /** False when the credentials belong to another account. */
@@ -214,20 +218,28 @@ function toLastTryMs({ verdictTimeoutMs = verifyTimeoutMs, requestTimeoutMs = re
   return Math.min(verdictTimeoutMs, verifyTimeoutMs) - requestTimeoutMs - verdictMarginMs
 }
 
+interface NotShown {
+  error: SourceError
+  /** False while our own budget or an open circuit kept us from calling. */
+  wasCalled: boolean
+}
+
 /** The account, or why the provider did not show it. */
-async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | SourceError> {
+async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | NotShown> {
   const ask = deps.startAsking(opened)
   const lastTryAt = performance.now() + toLastTryMs(deps)
+  let wasCalled = false
   for (let attempt = 1; ; attempt += 1) {
     const asked = await ask(opened.connector.budget.verify, () => opened.reader.verify())
     if (asked.kind === 'answer') return asked.answer
     // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
     if (asked.kind === 'overtaken') throw new Error('another worker uses this key')
     const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
+    wasCalled ||= asked.kind === 'fault' && !(error instanceof CircuitOpen)
     const isPassing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
-    if (!isPassing || attempt === attemptsMax) return error
+    if (!isPassing || attempt === attemptsMax) return { error, wasCalled }
     const waitMs = error.retryAfterMs ?? deps.scaleWait(retryDelayMs * 2 ** attempt)
-    if (performance.now() + waitMs > lastTryAt) return error
+    if (performance.now() + waitMs > lastTryAt) return { error, wasCalled }
     await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }
