@@ -129,3 +129,15 @@ export class SourceError extends Error {
     this.unread = more.unread ?? []
   }
 }
+
+/**
+ * The provider itself said nothing: no connection, a timeout, a server error, or a gateway's page in place of the API.
+ * Only this counts as an outage that concerns all users. A provider that says that it is busy or down has answered, and
+ * it may say so about one account alone.
+ */
+export class NoAnswer extends SourceError {
+  constructor(detail: string, more: { retryAfterMs?: number } = {}) {
+    super('venue_down', detail, more)
+    this.name = 'NoAnswer'
+  }
+}

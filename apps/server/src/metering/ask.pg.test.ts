@@ -1,12 +1,14 @@
 import { getDefinition, loadConnector, type Cost } from '@assay/connectors'
+import { NoAnswer, type SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { testDatabase } from '../../../../test/postgres.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
 import { until } from '../../../../test/until.ts'
-import type { Database } from '../db/index.ts'
-import { createMetering, type Ask, type NonceRange } from './index.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { createMetering, type Ask, type Asked, type NonceRange } from './index.ts'
 
 const capacity = 20
 const cost: Cost = { calls: 2 }
@@ -30,12 +32,8 @@ describe('a call that another one follows', async () => {
     const log = pino({ level: 'silent' })
     const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
     const start = (by = { interactive: false }): Ask => {
-      const nonces: NonceRange = {
-        last: undefined,
-        toReserve: () => ({ atLeast: 1_000, count: 10 }),
-        use: (last) => void (nonces.last = last),
-      }
-      return metering.startAsking({ connector, definition, userKey: '1', keyLane: 'a', status: 'active', nonces }, by)
+      const asker = { connector, definition, userKey: '1', keyLane: 'a', status: 'active', nonces: createNonces() }
+      return metering.startAsking(asker, by)
     }
     return { db, start }
   }
@@ -96,5 +94,77 @@ describe('a call that another one follows', async () => {
       return {}
     })
     assert.deepEqual([late.kind, isCalled], ['overtaken', false])
+  })
+})
+
+function createNonces(): NonceRange {
+  const nonces: NonceRange = {
+    last: undefined,
+    toReserve: () => ({ atLeast: 1_000, count: 10 }),
+    use: (last) => void (nonces.last = last),
+  }
+  return nonces
+}
+
+interface Caller {
+  userKey: string
+  keyLane: string
+  status: string
+}
+
+const ofUser = (userKey: string, keyLane = `key of ${userKey}`): Caller => ({ userKey, keyLane, status: 'active' })
+const unread = (caller: Caller): Caller => ({ ...caller, status: 'pending' })
+
+/** Jobs of several users, while the clock stands still. */
+describe('a provider that counts our address', async () => {
+  const kraken = await loadConnector('kraken')
+  const definition = getDefinition('kraken')
+  const buckets = [{ name: 'calls', scope: 'address', tiers: [{ capacity: 100, refillPerSecond: 1 }] }] as const
+  const connector = { ...kraken, budget: { ...kraken.budget, buckets } } as const
+
+  interface Asking {
+    /** A job of its own, which makes one call; without an error it is answered. */
+    call(caller: Caller, error?: SourceError): Promise<Asked<object>['kind']>
+    pass(seconds: number): Promise<unknown>
+    db: Database
+  }
+
+  async function open(t: TestContext): Promise<Asking> {
+    const db = createStillClock().of((await testDatabase(t)).db)
+    await markInstallation(db, 'sandbox')
+    const log = pino({ level: 'silent' })
+    const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
+    const call: Asking['call'] = async (caller, error) => {
+      const asker = { connector, definition, ...caller, nonces: createNonces() }
+      const ask = metering.startAsking(asker, { interactive: true })
+      const { kind } = await ask(cost, async () => {
+        if (error !== undefined) throw error
+        return {}
+      })
+      return kind
+    }
+    return { call, pass: (seconds) => db.clock.advance(seconds * 1_000), db }
+  }
+
+  const [a, b, c] = [ofUser('1'), ofUser('2'), ofUser('3')]
+
+  it('and does not answer is probed by a key that was never read only where no other one does', async (t) => {
+    const { call, pass, db } = await open(t)
+    const silent = new NoAnswer('timeout')
+    for (const caller of [a, b, c, a, b]) assert.equal(await call(caller, silent), 'fault')
+    const readProbes = async (): Promise<number | undefined> =>
+      (await db.maybeRow<{ probes: number }>('select probes from circuits where opened_at is not null'))?.probes
+    assert.equal(await readProbes(), 0)
+    await pass(31)
+    assert.equal(await call(unread(ofUser('4')), silent), 'fault')
+    assert.equal(await readProbes(), 0)
+    assert.equal(await call(a, silent), 'fault')
+    assert.equal(await readProbes(), 1)
+    // The next pause is a minute, and so is the time after which it comes first.
+    await pass(61)
+    assert.equal(await call(unread(ofUser('4'))), 'fault')
+    await pass(60)
+    assert.equal(await call(unread(ofUser('4'))), 'answer')
+    assert.equal(await readProbes(), undefined)
   })
 })

@@ -7,7 +7,7 @@
  * on the outcome; they catch nothing.
  */
 import type { Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
-import { SourceError } from '@assay/core'
+import { NoAnswer, SourceError } from '@assay/core'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
 import type { Slowness } from './slowness.ts'
@@ -48,7 +48,7 @@ export interface Asker {
   definition: Pick<ProviderDefinition, 'streams'>
   userKey: string
   keyLane: string
-  /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
+  /** Failures of a connection that was never read to the end (`pending`, `syncing`) concern it alone. */
   status: string
   nonces: NonceRange
 }
@@ -101,7 +101,7 @@ export function startAsking(
     const isBarred = circuit?.open === true && circuit.wait_ms > 0
     if (waitMs > 0 && !isBarred) return { kind: 'wait', ms: waitMs }
     if (entry === 'outside') {
-      const entered = await circuits.enter(providerId, circuit)
+      const entered = await circuits.enter(providerId, circuit, { isProven: isProven(asker) })
       if (entered instanceof CircuitOpen) return { kind: 'fault', error: entered }
       entry = entered
       wasFailing = circuit !== undefined
@@ -115,14 +115,13 @@ export function startAsking(
     if (isNews) await circuits.recordAnswer(providerId)
   }
 
-  /** `unreadable_answer` counts as an answer: the provider is up, and only we cannot read its response. */
   async function hearFault(error: SourceError, cost: Cost, limitErrorsBefore: number): Promise<void> {
     // Calls that were under way together are refused together for one reason, so one step down is enough.
     if (error.fault === 'rate_limited' && limitErrors === limitErrorsBefore) {
       limitErrors += 1
       await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
     }
-    if (error.fault !== 'venue_down') return hearAnswer()
+    if (!(error instanceof NoAnswer)) return hearAnswer()
     const wasProbe = entry === 'probing'
     entry = 'outside'
     wasFailing = true

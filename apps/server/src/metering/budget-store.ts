@@ -109,6 +109,8 @@ export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): P
 export interface CircuitState {
   failing_since: string
   open: boolean
+  /** How many got no answer since it opened. */
+  probes: number
   /** The wait until it may be called again; zero when a probe is due. */
   wait_ms: number
 }
@@ -154,7 +156,7 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
     left: Record<string, number> | null
   }>(
     `with circuit as materialized (
-       select failing_since, opened_at is not null as open,
+       select failing_since, opened_at is not null as open, probes,
          greatest(0, ceil(1000 * extract(epoch from coalesce(probe_at, $3::timestamptz) - $3::timestamptz)))::double precision
            as wait_ms
        from circuits where provider_id = $4::text

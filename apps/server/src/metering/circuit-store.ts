@@ -16,19 +16,27 @@ export interface OutageRow {
 /** Undefined when the provider may be asked. */
 export async function findOpenCircuit(sql: Sql, providerId: string): Promise<CircuitState | undefined> {
   return sql.maybeRow<CircuitState>(
-    `select failing_since, true as open,
+    `select failing_since, true as open, probes,
        greatest(0, ceil(1000 * extract(epoch from probe_at - $2::timestamptz)))::double precision as wait_ms
      from circuits where provider_id = $1 and opened_at is not null`,
     [providerId, sql.now()],
   )
 }
 
-/** True for one caller when a probe is due; the others see the next one `leaseMs` away, in case this one dies. */
-export async function claimProbe(sql: Sql, providerId: string, leaseMs: number): Promise<boolean> {
+/**
+ * True for one caller when a probe has been due for `laterMs`; the others see the next one `leaseMs` away, in case this
+ * one dies.
+ */
+export async function claimProbe(
+  sql: Sql,
+  providerId: string,
+  { leaseMs, laterMs }: { leaseMs: number; laterMs: number },
+): Promise<boolean> {
   const claimed = await sql.execute(
     `update circuits set probe_at = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
-     where provider_id = $1 and opened_at is not null and probe_at <= $3::timestamptz`,
-    [providerId, leaseMs, sql.now()],
+     where provider_id = $1 and opened_at is not null
+       and probe_at <= $3::timestamptz - make_interval(secs => $4::double precision / 1000)`,
+    [providerId, leaseMs, sql.now(), laterMs],
   )
   return claimed === 1
 }

@@ -65,6 +65,19 @@ describe('a provider that does not answer', async () => {
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
   })
 
+  it('is still called when it says itself that it is down: it may mean one account', async () => {
+    const refs = [await connectRead(), await connectRead(), await connectRead()] as const
+    await engine.control('providers/kraken/faults', { kind: 'service_unavailable' })
+    const before = await countCalls(refs[0])
+    await open(refs)
+    for (const ref of refs) assert.deepEqual([(await find(ref)).status_cause], ['venue_down'])
+    assert.deepEqual(await listCircuits(), [])
+    assert.ok((await countCalls(refs[0])) >= before + 2)
+    await bringBack()
+    await engine.drain({ delayed: true })
+    for (const ref of refs) assert.equal((await find(ref)).status, 'active')
+  })
+
   it('is not called after connections of three users failed, and every connection reports since when and until when', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()

@@ -7,8 +7,8 @@
  *     │                                             └──no answer, longer──┘        │
  *     └───────────────────────────any answer───────────────────────────────────────┘
  *
- * Anything that the provider itself said is an answer, including a refusal and a response that we cannot read. Only
- * `venue_down` is not.
+ * Anything that the provider itself said is an answer: a refusal, a response that we cannot read, and also "we are
+ * down", because it may say so about one account. Only a NoAnswer is silence.
  */
 import { minuteMs, SourceError, toBackoffMs } from '@assay/core'
 import type { Logger } from 'pino'
@@ -45,7 +45,11 @@ export class CircuitOpen extends SourceError {
 
 export interface Circuits {
   /** `probing` for the one caller that probes a provider during an outage; CircuitOpen when calls are not allowed. */
-  enter(providerId: string, circuit: CircuitState | undefined): Promise<'entered' | 'probing' | CircuitOpen>
+  enter(
+    providerId: string,
+    circuit: CircuitState | undefined,
+    by: { isProven: boolean },
+  ): Promise<'entered' | 'probing' | CircuitOpen>
   recordAnswer(providerId: string): Promise<void>
   /** `userKey` is null for a key that was never read to the end: its failure counts only if it was the probe. */
   recordSilence(providerId: string, userKey: string | null, wasProbe: boolean): Promise<void>
@@ -61,10 +65,12 @@ export interface CircuitDeps {
 
 export function createCircuits({ db, random, scaleWait, log }: CircuitDeps): Circuits {
   return {
-    async enter(providerId, circuit) {
+    async enter(providerId, circuit, { isProven }) {
       if (circuit?.open !== true) return 'entered'
-      if (circuit.wait_ms === 0 && (await store.claimProbe(db, providerId, probeLeaseMs))) return 'probing'
-      return toCircuitOpen(providerId, circuit, random())
+      const laterMs = isProven ? 0 : scaleWait(toPauseMs(circuit.probes))
+      const isDue = circuit.wait_ms === 0
+      if (isDue && (await store.claimProbe(db, providerId, { leaseMs: probeLeaseMs, laterMs }))) return 'probing'
+      return toCircuitOpen(providerId, { ...circuit, wait_ms: isDue ? laterMs : circuit.wait_ms }, random())
     },
 
     async recordAnswer(providerId) {
@@ -83,6 +89,16 @@ export function createCircuits({ db, random, scaleWait, log }: CircuitDeps): Cir
       if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'provider does not answer')
     },
   }
+}
+
+/**
+ * How much later a key that was never read to the end may probe. A stranger can connect a wallet about which a node stays
+ * silent, and a person who adds keys comes at any moment; as the probe, their silence would prolong the outage for
+ * everyone. Connections that were told of the outage come back within half a pause, so this key probes only where none
+ * of them does.
+ */
+function toPauseMs(probes: number): number {
+  return toBackoffMs(probes + 1, probePause, 0.5)
 }
 
 /** For a request that a person waits for: undefined when the provider may be asked. */

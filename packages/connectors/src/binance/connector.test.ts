@@ -8,7 +8,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { dayMs, type Fault, SourceError } from '@assay/core'
+import { dayMs, type Fault, NoAnswer, SourceError } from '@assay/core'
 import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, AccountReader, Window } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
@@ -131,6 +131,7 @@ describe('a signed call', () => {
       answer = () => ({ status, body: code === 0 ? '<html></html>' : { code, msg: `key ${credentials.apiKey}` } })
       const error = await faultOf(reader.verify())
       assert.equal(error.fault, fault)
+      assert.equal(error instanceof NoAnswer, status >= 500)
       assert.ok(!error.message.includes(credentials.apiKey))
     })
   }

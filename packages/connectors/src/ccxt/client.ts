@@ -6,11 +6,12 @@
  * kit/ccxt.ts knows how its exchange reports a refusal. This client leaves every status to ccxt, because most exchanges
  * explain a refusal in the body of a 4xx.
  */
-import { hourMs, SourceError, type Fault } from '@assay/core'
+import { hourMs, NoAnswer, SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
 import { limitDecimals, loadExchange, toSourceError } from '../kit/ccxt.ts'
 import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
+import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 
@@ -277,14 +278,20 @@ function isTrouble(status: number): boolean {
 
 /**
  * Bitfinex refuses with HTTP 500 and an error code in the body. Taking that for an outage would retry a revoked key
- * forever, and would open the circuit for every user. Gateways do not write such bodies, but ccxt takes their 511 for a
- * wrong key; so this trusts ccxt for 500 alone.
+ * forever, and a few refused accounts would open the circuit for every user. Gateways do not write such bodies, but ccxt
+ * takes their 511 for a wrong key; so this trusts ccxt for 500 alone.
  */
 function isRefusal(status: number, fault: Error): boolean {
-  return status === 500 && fault instanceof SourceError && refusals.has(fault.fault)
+  return status === 500 && (!(fault instanceof SourceError) || refusals.has(fault.fault))
 }
 
-const refusals: ReadonlySet<Fault> = new Set(['invalid_credentials', 'missing_permission', 'clock_skew'])
+const refusals: ReadonlySet<Fault> = new Set([
+  'invalid_credentials',
+  'missing_permission',
+  'needs_reauth',
+  'clock_skew',
+  'unreadable_answer',
+])
 
 /** A person would have to make another key. */
 function needsKey({ fault }: SourceError): boolean {
@@ -318,8 +325,9 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   // ccxt goes by the status where it cannot read the body. The half that is missing may say that only the time was
   // wrong.
   if (needsKey(fault) && last !== undefined && isCutOff(last.text)) return new SourceError('unreadable_answer', detail)
-  // ccxt reports refusals that it does not know (such as OKX's 50119 and 50120) as outages, which we would retry
-  // forever.
+  // ccxt takes the status where it does not know the body, and calls a gateway's 403 or 404 an exchange that is away.
+  if (fault.fault === 'venue_down' && last !== undefined && isPage(last.text)) return toStatusError(last, io)
+  // ccxt has no class for refusals that it does not know (such as OKX's 50119 and 50120), which we would retry forever.
   if (name === 'ExchangeError') {
     if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)
     if (aboutRights.test(words)) return new SourceError('missing_permission', detail)
@@ -393,8 +401,7 @@ function createDigitReader(listMax = Infinity): DigitReader {
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
         const size = `${text.length} characters`
-        // A gateway answers with an HTML page while the API behind it is down or in maintenance.
-        if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
+        if (isPage(text)) throw new NoAnswer(`HTML instead of JSON (${size})`)
         throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
       }
     },

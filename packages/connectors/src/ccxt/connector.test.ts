@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { dayMs, type Fault, SourceError } from '@assay/core'
+import { dayMs, type Fault, NoAnswer, SourceError } from '@assay/core'
 import type { ConnectorState, Io, Page, RawRecord, AccountReader, StoredRecord } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
@@ -338,7 +338,10 @@ describe('the connector over ccxt', () => {
       'invalid_credentials',
     ],
     ['HTTP 500 without an explanation', { status: 500, body: '' }, 'venue_down'],
-    ['HTTP 500 with a refusal that ccxt does not know', { status: 500, body: refusal(9999) }, 'venue_down'],
+    ['HTTP 500 with a refusal that ccxt does not know', { status: 500, body: refusal(9999) }, 'unreadable_answer'],
+    ['an account that is frozen', { status: 200, body: refusal(9999, 'Account frozen') }, 'unreadable_answer'],
+    ['the same with HTTP 403', { status: 403, body: refusal(9999, 'Account frozen') }, 'unreadable_answer'],
+    ['a gateway’s page with HTTP 403', { status: 403, body: '<html>' }, 'venue_down'],
     ['HTTP 511, which a gateway writes', { status: 511, body: '' }, 'venue_down'],
     ['an error of its server', { status: 503, body: '' }, 'venue_down'],
     ['a page for browsers', { status: 200, body: '<html>' }, 'venue_down'],
@@ -352,11 +355,19 @@ describe('the connector over ccxt', () => {
       await assert.rejects(open().fetchBalances({}), (error) => {
         assert.ok(error instanceof SourceError, String(error))
         assert.deepEqual([error.fault, error.retryAfterMs], [expected, expected === 'rate_limited' ? 7_000 : undefined])
+        assert.equal(error instanceof NoAnswer, expected === 'venue_down')
         assert.doesNotMatch(error.message, /hunter2|kkkk/)
         return true
       })
     })
   }
+
+  it('an exchange that says it is away has answered', async () => {
+    failure = { status: 404, body: '{}' }
+    await assert.rejects(open().fetchBalances({}), (error) => {
+      return error instanceof SourceError && error.fault === 'venue_down' && !(error instanceof NoAnswer)
+    })
+  })
 
   it('a status that ccxt does not know moves nothing', async () => {
     const drafts = connector.toTransactions(

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify, type KeyObject } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { SourceError } from '@assay/core'
+import { NoAnswer, SourceError } from '@assay/core'
 import type { Credentials, Io, PageRequest, AccountReader } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
@@ -162,9 +162,11 @@ describe('a request with a key', () => {
     }
   })
 
-  it('a missing scope and a rate limit are distinguished', async () => {
+  it('a missing scope, a rate limit, a missing wallet and an outage are distinguished', async () => {
     await assert.rejects(open(() => ({ status: 403 })).reader.fetchBalances({}), { fault: 'missing_permission' })
     await assert.rejects(open(() => ({ status: 429 })).reader.fetchBalances({}), { fault: 'rate_limited' })
+    await assert.rejects(open(() => ({ status: 404 })).reader.fetchBalances({}), { fault: 'unreadable_answer' })
+    await assert.rejects(open(() => ({ status: 500 })).reader.fetchBalances({}), NoAnswer)
   })
 })
 

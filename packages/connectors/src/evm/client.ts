@@ -120,8 +120,7 @@ const contractCodes = new Set(['3', '-32015'])
 
 /**
  * EIP-1474 §"Error codes", and what nodes send beside it: −32005 is a limit. A stranger may have written the contract
- * that is called, so an error of `eth_call` says nothing about the node, even if its text is unknown here. As
- * `venue_down`, a few wallets with such tokens would open the circuit of all chains.
+ * that is called, so an error of `eth_call` says nothing about the node, even if its text is unknown here.
  */
 function toRpcError(chain: Chain, method: string, { code, message }: { code: string; message: string }): SourceError {
   const detail = `${chain.name}: ${method}: error ${code}`

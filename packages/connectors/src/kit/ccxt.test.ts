@@ -19,7 +19,8 @@ describe("ccxt's error classes", () => {
     [ccxt.NetworkError, 'venue_down'],
     [ccxt.BadResponse, 'unreadable_answer'],
     [ccxt.NullResponse, 'unreadable_answer'],
-    [ccxt.ExchangeError, 'venue_down'],
+    [ccxt.ExchangeError, 'unreadable_answer'],
+    [ccxt.InvalidOrder, 'unreadable_answer'],
   ]
   for (const [ErrorClass, fault] of expected) {
     it(`${ErrorClass.name} is ${fault}`, () => {

@@ -126,9 +126,11 @@ const faultByClass: Readonly<Record<string, Fault>> = {
   InvalidNonce: 'clock_skew',
   // ccxt itself could not parse the answer.
   BadResponse: 'unreadable_answer',
+  // The exchange says that it is busy, in maintenance or too slow.
   OperationFailed: 'venue_down',
-  // ccxt does not know the provider's error text, which may be new. A retry is cheaper than a lost window.
-  ExchangeError: 'venue_down',
+  // The exchange refuses in words that ccxt does not know, or that no reader of a history expects, such as "account
+  // frozen". It is up, so this concerns the one account, and a retry is cheaper than a lost window.
+  ExchangeError: 'unreadable_answer',
 }
 
 // Wrong arguments are a bug of ours, which a retry would hide.

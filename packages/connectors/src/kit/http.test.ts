@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { UnderlyingSource } from 'node:stream/web'
 import { describe, it, mock } from 'node:test'
-import type { SourceError } from '@assay/core'
+import { NoAnswer, type SourceError } from '@assay/core'
 import { fetchText } from './http.ts'
 
 const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00Z') }
@@ -28,8 +28,8 @@ async function answerOf(
   }
 }
 
-function status(code: number, headers: Record<string, string> = {}): RequestListener {
-  return (_request, response) => response.writeHead(code, headers).end('{"error":"no"}')
+function status(code: number, headers: Record<string, string> = {}, body = '{"error":"no"}'): RequestListener {
+  return (_request, response) => response.writeHead(code, headers).end(body)
 }
 
 function fails(fault: string, retryAfterMs?: number): (error: SourceError) => boolean {
@@ -65,11 +65,16 @@ describe('one request', () => {
       await assert.rejects(answerOf(status(429, { 'retry-after': header })), fails('rate_limited', threeDaysMs))
   })
 
-  it('every other status is venue_down, unless the provider means something by it', async () => {
-    for (const code of [201, 204, 400, 403, 404, 500, 520]) {
-      await assert.rejects(answerOf(status(code)), fails('venue_down'))
-    }
+  it('a server error, and a page that a gateway shows, is silence', async () => {
+    for (const code of [408, 500, 502, 520]) await assert.rejects(answerOf(status(code)), NoAnswer)
+    for (const code of [400, 403, 404]) await assert.rejects(answerOf(status(code, {}, ' <!doctype html>')), NoAnswer)
     await assert.rejects(answerOf(status(503, { 'retry-after': '60' })), fails('venue_down', 60_000))
+  })
+
+  it('every other status is an answer that we cannot use, unless the provider means something by it', async () => {
+    for (const code of [201, 204, 400, 403, 404, 409, 451]) {
+      await assert.rejects(answerOf(status(code)), fails('unreadable_answer'))
+    }
     await assert.rejects(answerOf(status(404), { 404: 'data_hole' }), fails('data_hole'))
   })
 

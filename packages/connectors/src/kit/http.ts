@@ -2,9 +2,9 @@
  * One HTTP request with every guard that a provider's answer needs: a limit of time and of size, no redirects (they
  * would carry an API key to another host), and faults instead of statuses. An error names only the host of a URL.
  */
-import { SourceError, type Fault } from '@assay/core'
+import { NoAnswer, SourceError, type Fault } from '@assay/core'
 import { requestTimeoutMs, type Io } from './connector.ts'
-import { endOfString } from './json.ts'
+import { endOfString, isPage } from './json.ts'
 import { omitMembers } from './omit-members.ts'
 
 // The largest honest answers (a page of 500 transfers, a year of prices) are below 1 MiB, except those of which most is
@@ -43,7 +43,7 @@ interface RequestOptions {
   body?: string
   /** Members of the JSON that the caller does not use and that may be long. They are read as `null`. */
   omittedMembers?: readonly string[]
-  /** What a status means at this provider, where that differs from "it is down". */
+  /** What a status means at this provider, where that differs from `toStatusError`. */
   faultByStatus?: Readonly<Record<number, Fault>>
   /** For calls whose honest answers are far shorter than the longest that is read. */
   bytesMax?: number
@@ -80,7 +80,7 @@ export async function fetchAnswer(io: RequestIo, url: string, options: RequestOp
     return { host, status: response.status, headers: response.headers, text }
   } catch (error) {
     if (error instanceof SourceError) throw error
-    throw new SourceError('venue_down', `${host}: ${nameOf(error)}`)
+    throw new NoAnswer(`${host}: ${nameOf(error)}`)
   } finally {
     limit.end()
   }
@@ -105,16 +105,23 @@ function startTimeLimit(timeoutMs: number): TimeLimit {
   return { signal: controller.signal, restart, end }
 }
 
-/** What a status other than 200 means, with the time for which the provider asked us to wait. */
+/**
+ * What a status other than 200 means, with the time for which the provider asked us to wait. A status below 500 is the
+ * provider's answer to this one request (RFC 9110 §15.5), unless a gateway wrote it.
+ */
 export function toStatusError(
-  { status, headers, host }: Omit<HttpAnswer, 'text'>,
+  { status, headers, host, text }: HttpAnswer,
   io: Pick<Io, 'now'>,
   faults?: RequestOptions['faultByStatus'],
 ): SourceError {
-  // Binance, and exchanges that copied its API, answer 418 to an address that they have banned.
-  const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : 'venue_down')
   const retryAfterMs = findRetryAfterMs(headers.get('retry-after'), io.now())
-  return new SourceError(fault, `${host}: HTTP ${status}`, retryAfterMs === undefined ? {} : { retryAfterMs })
+  const more = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const detail = `${host}: HTTP ${status}`
+  // Binance, and exchanges that copied its API, answer 418 to an address that they have banned.
+  const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : undefined)
+  if (fault !== undefined) return new SourceError(fault, detail, more)
+  const isSilence = status >= 500 || status === 408 || isPage(text)
+  return isSilence ? new NoAnswer(detail, more) : new SourceError('unreadable_answer', detail, more)
 }
 
 /** Binance has the longest ban that we know of. A longer time is a mistake of the provider. */
@@ -186,8 +193,8 @@ function assertReadable(text: string): void {
 }
 
 /**
- * The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
- * and the wallets of all other users would wait with them.
+ * The provider is up. As silence, a few wallets with too much for one answer would open the provider's circuit, and the
+ * wallets of all other users would wait with them.
  */
 function tooMuch(what: string): SourceError {
   return new SourceError('unreadable_answer', `an answer of ${what}`)

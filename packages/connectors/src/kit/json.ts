@@ -6,7 +6,7 @@
  * There are two ways to read a text: `parseJson` to inspect it (numbers become text), and `parseJsonVerbatim` to store
  * it (every number is written out again as it came in).
  */
-import { SourceError } from '@assay/core'
+import { NoAnswer, SourceError } from '@assay/core'
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 
@@ -101,6 +101,11 @@ export function parsePlainJson(text: string): unknown {
   return parseOrBlame(text, () => JSON.parse(text) as unknown)
 }
 
+/** A page for browsers comes from a gateway that stands in for an API that is down or being maintained. */
+export function isPage(text: string): boolean {
+  return text.trimStart().startsWith('<')
+}
+
 function parseOrBlame(text: string, read: () => unknown): unknown {
   try {
     return read()
@@ -109,8 +114,7 @@ function parseOrBlame(text: string, read: () => unknown): unknown {
     if (error instanceof RangeError) throw new SourceError('unreadable_answer', 'JSON that is nested too deeply')
     if (!(error instanceof SyntaxError)) throw error
     const size = `${text.length} characters`
-    // A page for browsers comes from a gateway that stands in for an API that is down or being maintained.
-    if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
+    if (isPage(text)) throw new NoAnswer(`HTML instead of JSON (${size})`)
     throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
   }
 }

@@ -113,7 +113,7 @@ describe('signing in at a provider', () => {
   it('a temporary failure is not mistaken for a refusal: 5xx, a refused registration, a response without tokens', async () => {
     for (const [status, body, fault] of [
       [503, '', 'venue_down'],
-      [401, '{"error":"invalid_client"}', 'venue_down'],
+      [401, '{"error":"invalid_client"}', 'unreadable_answer'],
       [200, '<html>', 'venue_down'],
       [200, '{"access_token":""}', 'unreadable_answer'],
     ] as const) {

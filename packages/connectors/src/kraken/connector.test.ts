@@ -148,7 +148,7 @@ describe("Kraken's refusals come as HTTP 200", () => {
     ['EService:Busy', 'venue_down'],
     ['EGeneral:Internal error', 'venue_down'],
     ['EAuth:Account temporary disabled', 'needs_reauth'],
-    ['EBrandNew:Never heard of', 'venue_down'],
+    ['EBrandNew:Never heard of', 'unreadable_answer'],
   ]
   for (const [error, expected] of refusals) {
     it(`${error} is ${expected}`, async () => {

@@ -117,8 +117,8 @@ const errorAnswer = z.object({ code: z.string(), message: z.string().catch('') }
 /** A block that was cleaned up, is not in this node's storage, or has no history here. */
 const missing = new Set(['-32001', '-32004', '-32007', '-32009', '-32011', '-32014'])
 /**
- * This node does not understand the request, or has too much to list for this account (−32012). Strangers open accounts
- * for any wallet: as `venue_down`, a few such wallets would open the provider's circuit.
+ * This node does not understand the request, or has too much to list for this account (−32012): strangers open accounts
+ * for any wallet. It is not away, and a retry while a person waits would not help.
  */
 const refused = new Set(['-32600', '-32601', '-32602', '-32700', '-32010', '-32012', '-32015'])
 
