@@ -112,6 +112,8 @@ export class SourceError extends Error {
   readonly reason: RefusalReason | undefined
   /** How long the provider asked us to wait, if it said so. */
   readonly retryAfterMs: number | undefined
+  /** Of a `rate_limited`: the provider says that it counts our address, and not the key. */
+  readonly isOfAddress: boolean
   /** Of a `data_hole`: parts of the account of which nothing could be read, by names that a person knows. */
   readonly unread: readonly string[]
 
@@ -119,13 +121,20 @@ export class SourceError extends Error {
   constructor(
     fault: Fault,
     detail: string,
-    more: { reason?: RefusalReason; retryAfterMs?: number; unread?: readonly string[]; cause?: unknown } = {},
+    more: {
+      reason?: RefusalReason
+      retryAfterMs?: number
+      isOfAddress?: boolean
+      unread?: readonly string[]
+      cause?: unknown
+    } = {},
   ) {
     super(detail, { cause: more.cause })
     this.name = 'SourceError'
     this.fault = fault
     this.reason = more.reason
     this.retryAfterMs = more.retryAfterMs
+    this.isOfAddress = more.isOfAddress ?? false
     this.unread = more.unread ?? []
   }
 }

@@ -1,5 +1,5 @@
 import { getDefinition, loadConnector, type Cost } from '@assay/connectors'
-import { NoAnswer, type SourceError } from '@assay/core'
+import { hourMs, NoAnswer, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, it, type TestContext } from 'node:test'
@@ -8,6 +8,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { until } from '../../../../test/until.ts'
 import { markInstallation, type Database } from '../db/index.ts'
+import { openEngine, type Account } from '../test-engine.ts'
 import { createMetering, type Ask, type Asked, type NonceRange } from './index.ts'
 
 const capacity = 20
@@ -113,7 +114,7 @@ interface Caller {
 }
 
 const ofUser = (userKey: string, keyLane = `key of ${userKey}`): Caller => ({ userKey, keyLane, status: 'active' })
-const unread = (caller: Caller): Caller => ({ ...caller, status: 'pending' })
+const pending = (caller: Caller): Caller => ({ ...caller, status: 'pending' })
 
 /** Jobs of several users, while the clock stands still. */
 describe('a provider that counts our address', async () => {
@@ -146,7 +147,61 @@ describe('a provider that counts our address', async () => {
     return { call, pass: (seconds) => db.clock.advance(seconds * 1_000), db }
   }
 
+  const limited = new SourceError('rate_limited', 'HTTP 429', { retryAfterMs: hourMs })
+  const banned = new SourceError('rate_limited', 'HTTP 418', { retryAfterMs: hourMs, isOfAddress: true })
   const [a, b, c] = [ofUser('1'), ofUser('2'), ofUser('3')]
+
+  it('and refuses one user’s keys as too many is called for the other users', async (t) => {
+    const { call } = await open(t)
+    for (const keyLane of ['a', 'another key of a']) assert.equal(await call(ofUser('1', keyLane), limited), 'fault')
+    for (const keyLane of ['a', 'another key of a']) assert.equal(await call(ofUser('1', keyLane)), 'wait')
+    for (const caller of [b, c, pending(b)]) assert.equal(await call(caller), 'answer')
+  })
+
+  it('and refuses keys of two users within a minute is called by none', async (t) => {
+    const { call, pass } = await open(t)
+    await call(a, limited)
+    await pass(61)
+    await call(b, limited)
+    assert.equal(await call(c), 'answer')
+    await pass(59)
+    // It counts during the first read, too: many users who connect at once may be too many for the address.
+    await call({ ...c, status: 'syncing' }, limited)
+    assert.equal(await call(ofUser('4')), 'wait')
+  })
+
+  it('and says that it means the address is called by none at once', async (t) => {
+    const { call } = await open(t)
+    await call(a, banned)
+    for (const caller of [a, b]) assert.equal(await call(caller), 'wait')
+  })
+
+  it('is called for others however many keys are refused that are being checked', async (t) => {
+    const { call } = await open(t)
+    for (const caller of [a, b, c]) assert.equal(await call(pending(caller), limited), 'fault')
+    assert.equal(await call(pending(a)), 'wait')
+    assert.equal(await call(ofUser('4')), 'answer')
+  })
+
+  it('is tried after a long wait by a key that was verified and not refused lately, unless there is none', async (t) => {
+    const { call, pass } = await open(t)
+    await call(a, limited)
+    await pass(1)
+    await call(b, banned)
+    await pass(3_601)
+    // The wait is over for the key of `a`, too, but it may have been refused for itself.
+    for (const caller of [a, pending(c)]) assert.equal(await call(caller), 'wait')
+    assert.equal(await call(b), 'answer')
+    assert.equal(await call(c), 'wait')
+    await pass(6)
+    for (const caller of [pending(c), a, c]) assert.equal(await call(caller), 'answer')
+
+    await call(b, banned)
+    await pass(3_601)
+    assert.equal(await call(pending(c)), 'wait')
+    await pass(60)
+    assert.equal(await call(pending(c)), 'answer')
+  })
 
   it('and does not answer is probed by a key that was never read only where no other one does', async (t) => {
     const { call, pass, db } = await open(t)
@@ -156,15 +211,40 @@ describe('a provider that counts our address', async () => {
       (await db.maybeRow<{ probes: number }>('select probes from circuits where opened_at is not null'))?.probes
     assert.equal(await readProbes(), 0)
     await pass(31)
-    assert.equal(await call(unread(ofUser('4')), silent), 'fault')
+    assert.equal(await call(pending(ofUser('4')), silent), 'fault')
     assert.equal(await readProbes(), 0)
     assert.equal(await call(a, silent), 'fault')
     assert.equal(await readProbes(), 1)
     // The next pause is a minute, and so is the time after which it comes first.
     await pass(61)
-    assert.equal(await call(unread(ofUser('4'))), 'fault')
+    assert.equal(await call(pending(ofUser('4'))), 'fault')
     await pass(60)
-    assert.equal(await call(unread(ofUser('4'))), 'answer')
+    assert.equal(await call(pending(ofUser('4'))), 'answer')
     assert.equal(await readProbes(), undefined)
+  })
+})
+
+describe('an exchange over ccxt that throttles the key of one user', async () => {
+  const engine = await openEngine()
+  const countCalls = async (account: Account): Promise<number> =>
+    Object.values(await engine.listCalls(account)).reduce((sum, count) => sum + count, 0)
+
+  it('is read for the others, and accepts their keys, however often that key is offered', async () => {
+    const other = await engine.connect(await engine.newOwner(), 'empty', 'bybit')
+    await engine.drain({ delayed: true })
+    const throttled = await engine.newAccount('empty', 'bybit')
+    const fault = { kind: 'http_429_retry_after', account_id: throttled.accountId, retry_after_s: 3_600 }
+    await engine.control('providers/bybit/faults', fault)
+    const owner = await engine.newOwner()
+    for (let time = 0; time < 2; time += 1) {
+      const { errors } = await engine.add(owner, throttled, { providerId: 'bybit' })
+      assert.equal(errors[0]?.cause, 'rate_limited')
+    }
+    const before = await countCalls(other)
+    await engine.sync.beginReading(engine.db, other, `lane of ${other.connectionId}`)
+    await engine.drain()
+    assert.ok((await countCalls(other)) > before)
+    assert.equal((await engine.connections.find(other, other.connectionId))?.status, 'active')
+    assert.ok(await engine.connect(await engine.newOwner(), 'empty', 'bybit'))
   })
 })

@@ -48,7 +48,7 @@ export interface Asker {
   definition: Pick<ProviderDefinition, 'streams'>
   userKey: string
   keyLane: string
-  /** Failures of a connection that was never read to the end (`pending`, `syncing`) concern it alone. */
+  /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
   status: string
   nonces: NonceRange
 }
@@ -74,6 +74,8 @@ export function startAsking(
   { interactive }: { interactive: boolean },
 ): Ask {
   const { userKey, nonces } = asker
+  // Anyone can use up what an exchange allows to a key of their own, and offer that key again and again.
+  const isVerified = asker.status !== 'pending'
   const { providerId } = asker.connector
   let entry: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
   /** The provider was failing when this job began, or has failed since: an answer ends the outage. */
@@ -90,7 +92,7 @@ export function startAsking(
   async function enter(cost: Cost, { mayWait, isFollowed }: EntryOptions): Promise<Stop | Entered> {
     // A long walk leaves the people's share to the others. A refresh of three long histories would otherwise take each
     // token before there are enough for a check of a key.
-    const by = { interactive: interactive && !isFollowed, mayWait }
+    const by = { interactive: interactive && !isFollowed, mayWait, isVerified }
     const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, by, () => ({
       providerId: entry === 'outside' ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
@@ -119,7 +121,8 @@ export function startAsking(
     // Calls that were under way together are refused together for one reason, so one step down is enough.
     if (error.fault === 'rate_limited' && limitErrors === limitErrorsBefore) {
       limitErrors += 1
-      await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
+      const { retryAfterMs: forMs = 0, isOfAddress } = error
+      await budgets.recordLimitError(asker, cost, { forMs, isOfAddress, userKey: isVerified ? userKey : null })
     }
     if (!(error instanceof NoAnswer)) return hearAnswer()
     const wasProbe = entry === 'probing'

@@ -13,6 +13,10 @@ export interface BucketRequest {
   cost: number
   /** By tier: what has to be left for others. */
   reserves: readonly number[]
+  /** The bucket limits a call only if it has a row, which its first limit error makes. */
+  isLazy?: boolean
+  /** False for a key that must not be the first to try after a long wait. */
+  mayTry?: boolean
 }
 
 /**
@@ -21,6 +25,14 @@ export interface BucketRequest {
  */
 const longBlock = "interval '1 minute'"
 const trialTime = "interval '5 seconds'"
+/**
+ * How much later a key tries that is being checked, or was refused itself within the last hour: what it hears may be
+ * meant for it alone. It tries only where no other key does.
+ */
+const laterTrial = "interval '1 minute'"
+const isLateTrial = `l.blocked_until - l.refilled_at >= ${longBlock} and g."isLazy" is not true and (
+  g."mayTry" is false or exists (select from given own join locked o on o.bucket = own.key
+    where own."isLazy" and o.blocked_until > $3::timestamptz - interval '1 hour'))`
 
 /**
  * CTEs that take the tokens of every bucket in $1, or of none. The rows are locked in the order of their keys, so that
@@ -31,16 +43,18 @@ const trialTime = "interval '5 seconds'"
  */
 const takeIf = (condition: string): string => `given as materialized (
     select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
-      refills double precision[], cost double precision, reserves double precision[])
+      refills double precision[], cost double precision, reserves double precision[], "isLazy" boolean, "mayTry" boolean)
   ), locked as materialized (
     select b.bucket, b.tokens, b.refilled_at, b.blocked_until, ${tierNow('b')} as tier
     from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
   ), filled as materialized (
     select g.key, g.cost, coalesce(l.tier, 0) as tier, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
       ${tokensNeeded('coalesce(l.tier, 0)')} as needed, g.refills[coalesce(l.tier, 0) + 1] as refill,
-      greatest(0, extract(epoch from l.blocked_until - $3::timestamptz))::double precision as blocked_seconds,
+      greatest(0, extract(epoch from l.blocked_until - $3::timestamptz
+        + case when ${isLateTrial} then ${laterTrial} else interval '0' end))::double precision as blocked_seconds,
       case when l.blocked_until - l.refilled_at >= ${longBlock} then $3::timestamptz + ${trialTime} end as others_at
     from given g left join locked l on l.bucket = g.key
+    where l.bucket is not null or g."isLazy" is not true
   ), taken as (
     insert into budgets as b (bucket, tokens, tier, refilled_at, blocked_until)
     select f.key, f.tokens - f.cost, f.tier, coalesce(f.others_at, $3::timestamptz), f.others_at from filled f
@@ -79,7 +93,7 @@ function tokensNeeded(tier: string): string {
   return `least(g.capacities[${tier} + 1], g.cost + g.reserves[${tier} + 1])`
 }
 
-const isTaken = '(select count(*) from taken) = (select count(*) from given)'
+const isTaken = '(select count(*) from taken) = (select count(*) from filled)'
 
 /** How long until every bucket has enough. A first call that lost against another retries at once. */
 const waitMs = `coalesce((
@@ -195,13 +209,32 @@ export async function forgetKey(sql: Sql, keyLane: string, buckets: readonly str
 /** The provider said "too many": empties the bucket and lowers the tier, and no job calls before `forMs` have passed. */
 export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
   await sql.execute(
-    `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
-     values ($1, 0, $3::timestamptz, $3::timestamptz + make_interval(secs => $2::double precision / 1000))
+    `insert into budgets as b (bucket, tokens, tier, refilled_at, blocked_until)
+     values ($1, 0, least(1, $4::int - 1), $3::timestamptz,
+       $3::timestamptz + make_interval(secs => $2::double precision / 1000))
      on conflict (bucket) do update
        set tokens = 0, refilled_at = $3::timestamptz, tier = least(${tierNow('b')} + 1, $4::int - 1),
            blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
     [bucket, forMs, sql.now(), tiersCount],
   )
+}
+
+/**
+ * Remembers the last user whose key was refused in a bucket that all users share. True when another user's was within
+ * the minute before: providers count by the second or the minute, so an address that is refused is refused to both.
+ */
+export async function noteLimited(sql: Sql, bucket: string, userKey: string): Promise<boolean> {
+  const { shared } = await sql.row<{ shared: boolean }>(
+    `with before as materialized (
+       select limited_user, limited_at from budgets where bucket = $1 for update
+     ), noted as (
+       update budgets set limited_user = $2::bigint, limited_at = $3::timestamptz where bucket = $1
+     )
+     select exists (select from before
+       where limited_user <> $2::bigint and limited_at > $3::timestamptz - interval '1 minute') as shared`,
+    [bucket, userKey, sql.now()],
+  )
+  return shared
 }
 
 /** The provider reports its own count: leaves no more tokens than it says. */

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { markInstallation, type Database, type Sql } from '../db/index.ts'
-import { createBudgets, OverBudget, type Budgets, type Metered } from './budgets.ts'
+import { createBudgets, OverBudget, type Budgets, type LimitError, type Metered } from './budgets.ts'
 import {
   admitCall,
   followSpent,
@@ -256,6 +256,8 @@ describe('a job', async () => {
   const connector = withBuckets({ name: 'calls', scope: 'key', tiers: few })
   const counted = withBuckets({ name: 'calls', scope: 'address', tiers: few })
   const calls = (count: number): Cost => ({ calls: count })
+  const ofKey = (forMs: number): LimitError => ({ forMs, isOfAddress: false, userKey: '1' })
+  const ofAddress = (forMs: number): LimitError => ({ forMs, isOfAddress: true, userKey: '1' })
   const budgetsOf = (db: Database, egress = 'main'): Budgets => createBudgets({ db, egress })
 
   it('waits briefly for its budget, and is requeued when the wait is long', async (t) => {
@@ -279,8 +281,8 @@ describe('a job', async () => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
     for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, calls(4), background)
-    await budgets.take({ connector: counted, keyLane: 'a' }, calls(4), background)
-    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, calls(4), background), OverBudget)
+    await budgets.take({ connector: counted, keyLane: 'c' }, calls(4), background)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'd' }, calls(4), background), OverBudget)
   })
 
   it('loses no tokens when the clock is set back', async (t) => {
@@ -295,15 +297,15 @@ describe('a job', async () => {
   it('that hit a rate limit makes every job with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
-    await budgets.recordLimitError({ connector, keyLane: 'a' }, calls(1), 60_000)
+    await budgets.recordLimitError({ connector, keyLane: 'a' }, calls(1), ofKey(60_000))
     await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
     await budgets.take({ connector, keyLane: 'b' }, calls(1), background)
   })
 
-  it('that hit a limit of our address makes every job wait, where the provider counts by address', async (t) => {
+  it('that hit a limit of our address makes every job wait, where the provider says so', async (t) => {
     const { db, pass } = await open(t)
     const [here, elsewhere] = [budgetsOf(db), budgetsOf(db)]
-    await here.recordLimitError({ connector: counted, keyLane: 'a' }, calls(1), 90_000)
+    await here.recordLimitError({ connector: counted, keyLane: 'a' }, calls(1), ofAddress(90_000))
     for (const keyLane of ['a', 'b', 'c']) {
       await assert.rejects(elsewhere.take({ connector: counted, keyLane }, calls(1), interactive), (error) => {
         assert.ok(error instanceof OverBudget)
@@ -326,13 +328,13 @@ describe('a job', async () => {
       return refused instanceof OverBudget ? (refused.retryAfterMs ?? 0) : 0
     }
     const threeDaysMs = 3 * 24 * 3_600_000
-    await budgets.recordLimitError(of, calls(1), threeDaysMs)
+    await budgets.recordLimitError(of, calls(1), ofAddress(threeDaysMs))
     assertWait(await waitOf(), 3_600)
     await pass(3_600)
     assert.equal(await waitOf(), 0)
     assertWait(await waitOf(), 5)
     // It was refused.
-    await budgets.recordLimitError(of, calls(1), threeDaysMs)
+    await budgets.recordLimitError(of, calls(1), ofAddress(threeDaysMs))
     assertWait(await waitOf(), 3_600)
     await pass(3_600)
     assert.equal(await waitOf(), 0)
@@ -373,7 +375,7 @@ describe('a job', async () => {
         const [dearest, cheapest] = [{ [name]: Math.max(...prices) }, { [name]: Math.min(...prices) }]
         for (const tier of tiers.keys()) {
           // Empties the bucket, and each time lowers its tier.
-          await budgets.recordLimitError(of, { [name]: 0 }, 0)
+          await budgets.recordLimitError(of, { [name]: 0 }, ofAddress(0))
           const waits = [await findWait(of, dearest, interactive), await findWait(of, cheapest, background)] as const
           assert.ok(waits[0] < waits[1], `${id}, ${name}, tier ${tier}: ${waits.join(' and ')} ms`)
         }

@@ -2,6 +2,10 @@
  * How often we may call a provider, shared by the whole fleet. A bucket belongs to a key, or to our address where the
  * provider counts addresses; a call has to fit into every bucket that its cost names. A job waits briefly for its
  * tokens; for a longer wait it goes back to the queue.
+ *
+ * Many exchanges count keys or accounts too, and a limit error rarely says which. In a bucket of our address it first
+ * slows the refused key alone, in a bucket of the key's own. The address is slowed when the provider says that it is
+ * meant, or when a key of a second user is refused as well.
  */
 import { hourMs, SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
@@ -19,6 +23,17 @@ export interface Metered {
 interface Caller {
   /** True when a person waits. */
   interactive: boolean
+  /** False for a key that is being checked. */
+  isVerified?: boolean
+}
+
+export interface LimitError {
+  /** How long the provider asked us to wait. */
+  forMs: number
+  /** The provider counts our address. */
+  isOfAddress: boolean
+  /** Null for a key that is being checked: its limit errors concern it alone. */
+  userKey: string | null
 }
 
 export interface Budgets {
@@ -35,7 +50,7 @@ export interface Budgets {
     call: () => Pick<CallRequest, 'providerId' | 'nonces'>,
   ): Promise<CallAdmission>
   /** The provider itself said "too many" to a call of this cost. It does not say which of its buckets is empty. */
-  recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
+  recordLimitError(of: Metered, cost: Cost, error: LimitError): Promise<void>
   /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */
   recordSpent(of: Metered, left: ReadonlyMap<string, number>, spent: readonly Spent[]): Promise<void>
   /** The key is not used again. */
@@ -66,22 +81,25 @@ export interface BudgetDeps {
 }
 
 export function createBudgets({ db, egress }: BudgetDeps): Budgets {
-  const keyOf = ({ connector: { providerId }, keyLane }: Metered, { name, scope }: Bucket): string =>
-    scope === 'key' ? `${providerId}:${name}:key:${keyLane}` : `${providerId}:${name}:address:${egress}`
+  const ownKeyOf = ({ connector: { providerId }, keyLane }: Metered, { name }: Bucket): string =>
+    `${providerId}:${name}:key:${keyLane}`
+  const keyOf = (of: Metered, bucket: Bucket): string =>
+    bucket.scope === 'key' ? ownKeyOf(of, bucket) : `${of.connector.providerId}:${bucket.name}:address:${egress}`
 
-  function toRequests(of: Metered, cost: Cost, { interactive }: Caller): BucketRequest[] {
-    return listCharged(of, cost).map(({ bucket, cost: tokens }) => {
+  function toRequests(of: Metered, cost: Cost, { interactive, isVerified = true }: Caller): BucketRequest[] {
+    return listCharged(of, cost).flatMap(({ bucket, cost: tokens }): BucketRequest[] => {
       const capacities = bucket.tiers.map(({ capacity }) => capacity)
-      const dearest = bucket.scope === 'address' && !interactive ? findDearest(of, bucket) : undefined
-      return {
-        key: keyOf(of, bucket),
-        capacities,
-        refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond),
-        cost: tokens,
-        reserves: capacities.map((capacity) =>
-          dearest === undefined ? 0 : Math.max(interactiveShare * capacity, dearest),
-        ),
-      }
+      const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond)
+      const none = capacities.map(() => 0)
+      const own = { key: ownKeyOf(of, bucket), capacities, refills, cost: tokens, reserves: none }
+      if (bucket.scope === 'key') return [own]
+      const dearest = interactive ? undefined : findDearest(of, bucket)
+      const reserves =
+        dearest === undefined ? none : capacities.map((capacity) => Math.max(interactiveShare * capacity, dearest))
+      return [
+        { ...own, key: keyOf(of, bucket), reserves, mayTry: isVerified },
+        { ...own, isLazy: true },
+      ]
     })
   }
 
@@ -103,9 +121,14 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
         return { ...admission, isOver: waitMs === 0 || !by.mayWait || !holdsKey || isBarred }
       })
     },
-    async recordLimitError(of, cost, forMs) {
+    async recordLimitError(of, cost, { forMs, isOfAddress, userKey }) {
       for (const { bucket } of listCharged(of, cost)) {
-        await store.lowerTier(db, keyOf(of, bucket), bucket.tiers.length, Math.min(forMs, blockMaxMs))
+        const lower = (key: string): Promise<void> =>
+          store.lowerTier(db, key, bucket.tiers.length, Math.min(forMs, blockMaxMs))
+        if (bucket.scope === 'key' || !isOfAddress) await lower(ownKeyOf(of, bucket))
+        if (bucket.scope === 'key') continue
+        const shared = keyOf(of, bucket)
+        if (isOfAddress || (userKey !== null && (await store.noteLimited(db, shared, userKey)))) await lower(shared)
       }
     },
     async recordSpent(of, left, spent) {
@@ -121,8 +144,7 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
       }
     },
     async forget(sql, of) {
-      const own = of.connector.budget.buckets.filter(({ scope }) => scope === 'key')
-      const buckets = own.map((bucket) => keyOf(of, bucket))
+      const buckets = of.connector.budget.buckets.map((bucket) => ownKeyOf(of, bucket))
       await store.forgetKey(sql, of.keyLane, buckets)
     },
   }

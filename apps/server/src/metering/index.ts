@@ -21,7 +21,7 @@ export interface Metering {
   startAsking(asker: Asker, by: { interactive: boolean }): Ask
   /** For callers without a key, such as the source of prices. Throws OverBudget when the wait is too long for a job. */
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
-  /** The provider itself said "too many". */
+  /** The provider itself said "too many" to a caller without a user's key, so it counts our address. */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
   /** Deletes what is kept of a key that is not used again: a connection that was refused has one of its own. */
   forget(sql: Sql, of: Metered): Promise<void>
@@ -48,7 +48,8 @@ export function createMetering(deps: MeteringDeps): Metering {
   return {
     startAsking: (asker, by) => startAsking({ budgets, circuits, slowness }, asker, by),
     take: (of, cost, by) => budgets.take(of, cost, by),
-    recordLimitError: (of, cost, forMs) => budgets.recordLimitError(of, cost, forMs),
+    recordLimitError: (of, cost, forMs) =>
+      budgets.recordLimitError(of, cost, { forMs, isOfAddress: true, userKey: null }),
     forget: (sql, of) => budgets.forget(sql, of),
     findCircuitOpen,
     listSlow: () => slowness.listSlow(),

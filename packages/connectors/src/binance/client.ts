@@ -111,12 +111,16 @@ function toError(endpoint: Endpoint, answer: HttpAnswer, io: Io): SourceError {
   }
   const isRefusal = status >= 400 && status < 500 && status !== 429 && status !== 418
   const fault = isRefusal && code !== undefined ? (faultByCode[code] ?? 'unreadable_answer') : undefined
-  if (fault !== undefined) return new SourceError(fault, detail)
+  // −1003 is about the weight of an address, and −1015 about the orders of an account.
+  if (fault !== undefined) return new SourceError(fault, detail, { isOfAddress: code === '-1003' })
   // 403 is the firewall in front of Binance, which blocks an address that asks too much.
   const error = toStatusError(answer, io, { 403: 'rate_limited' })
-  if (error.fault !== 'rate_limited' || (error.retryAfterMs ?? 0) > 0) return error
+  if (error.fault !== 'rate_limited') return error
   // Retry-After was seen as 0 on every refusal (rotki, exchanges/binance.py). Weights are reset at the full minute.
-  return new SourceError('rate_limited', detail, { retryAfterMs: minuteMs - (Math.round(io.now()) % minuteMs) })
+  const retryAfterMs = error.retryAfterMs || minuteMs - (Math.round(io.now()) % minuteMs)
+  // "The limits on the API are based on the IPs, not the API keys" (rest-api.md, "IP Limits"). What Binance counts by
+  // account has buckets of the key (connector.ts).
+  return new SourceError('rate_limited', detail, { retryAfterMs, isOfAddress: true })
 }
 
 function findCode(text: string): string | undefined {

@@ -125,12 +125,15 @@ describe('a signed call', () => {
     [400, -1007, 'venue_down'],
     [503, -1008, 'venue_down'],
     [403, 0, 'rate_limited'],
+    [429, -1003, 'rate_limited'],
   ]
   for (const [status, code, fault] of errors) {
     it(`HTTP ${status} with code ${code} is ${fault}`, async () => {
       answer = () => ({ status, body: code === 0 ? '<html></html>' : { code, msg: `key ${credentials.apiKey}` } })
       const error = await faultOf(reader.verify())
       assert.equal(error.fault, fault)
+      // Binance counts the weight of an address.
+      assert.equal(error.isOfAddress, fault === 'rate_limited')
       assert.equal(error instanceof NoAnswer, status >= 500)
       assert.ok(!error.message.includes(credentials.apiKey))
     })

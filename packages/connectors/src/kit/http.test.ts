@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { UnderlyingSource } from 'node:stream/web'
 import { describe, it, mock } from 'node:test'
-import { NoAnswer, type SourceError } from '@assay/core'
+import { NoAnswer, SourceError } from '@assay/core'
 import { fetchText } from './http.ts'
 
 const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00Z') }
@@ -76,6 +76,15 @@ describe('one request', () => {
       await assert.rejects(answerOf(status(code)), fails('unreadable_answer'))
     }
     await assert.rejects(answerOf(status(404), { 404: 'data_hole' }), fails('data_hole'))
+  })
+
+  it('418 is about our address; 429 does not say whom the provider counts', async () => {
+    const isOfAddress = async (code: number): Promise<boolean> => {
+      const error: unknown = await answerOf(status(code)).catch((thrown: unknown) => thrown)
+      assert.ok(error instanceof SourceError)
+      return error.isOfAddress
+    }
+    assert.deepEqual([await isOfAddress(418), await isOfAddress(429)], [true, false])
   })
 
   it('a redirect is not followed: it would take the key to another host', async () => {

@@ -118,8 +118,9 @@ export function toStatusError(
   const more = retryAfterMs === undefined ? {} : { retryAfterMs }
   const detail = `${host}: HTTP ${status}`
   // Binance, and exchanges that copied its API, answer 418 to an address that they have banned.
-  const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : undefined)
-  if (fault !== undefined) return new SourceError(fault, detail, more)
+  const isBanned = status === 418
+  const fault = faults?.[status] ?? (status === 429 || isBanned ? 'rate_limited' : undefined)
+  if (fault !== undefined) return new SourceError(fault, detail, { ...more, isOfAddress: isBanned })
   const isSilence = status >= 500 || status === 408 || isPage(text)
   return isSilence ? new NoAnswer(detail, more) : new SourceError('unreadable_answer', detail, more)
 }

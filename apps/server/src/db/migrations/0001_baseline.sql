@@ -582,7 +582,10 @@ create table budgets (
   tier smallint not null default 0,
   refilled_at timestamptz(3) not null,
   -- The provider told us to stay away until then. Stays after that time; null before the first limit error.
-  blocked_until timestamptz(3)
+  blocked_until timestamptz(3),
+  -- In a bucket that all users share: whose key was refused last, and when. One user's key does not slow the others.
+  limited_user bigint,
+  limited_at timestamptz(3)
 );
 
 -- A provider that does not answer: one row for the whole fleet while it fails.
