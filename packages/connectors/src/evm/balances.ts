@@ -12,6 +12,7 @@
 import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import type { Address } from 'viem'
 import type { Balance } from '../kit/connector.ts'
+import { requestsPerCall, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchBlockNumber, toBigInt, type ChainClient } from './client.ts'
@@ -27,7 +28,7 @@ import {
   type EvmState,
   type Round,
 } from './state.ts'
-import { fetchNative, readUnits, requestsPerCall, withWrapped, type Asking } from './units.ts'
+import { fetchNative, readUnits, withWrapped } from './units.ts'
 
 export interface Holdings {
   /** Undefined while the round has not ended. */

@@ -6,13 +6,13 @@
 import { SourceError } from '@assay/core'
 import type { AccountReader, Budget, Connector, ConnectorState, Io, WalletCredentials } from '../kit/connector.ts'
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
+import { requestsPerCall } from './ask-contracts.ts'
 import { fetchHoldings } from './balances.ts'
 import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
 import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
 import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
-import { requestsPerCall } from './units.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 // Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free

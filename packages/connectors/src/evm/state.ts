@@ -74,6 +74,7 @@ export type Nft = z.infer<typeof nftSchema>
 export type ChainState = z.infer<typeof chainSchema>
 export type Scan = z.infer<typeof scanSchema>
 export type Units = z.infer<typeof unitsSchema>
+export type Unasked = z.infer<typeof unaskedSchema>
 export type ChainRound = z.infer<typeof chainRoundSchema>
 export type Round = z.infer<typeof roundSchema>
 export type EvmState = z.infer<typeof stateSchema>

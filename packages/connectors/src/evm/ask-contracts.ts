@@ -1,0 +1,159 @@
+/**
+ * Asks many contracts one question each.
+ *
+ * The contracts are called in groups through Multicall3, which has one address on all chains (multicall3.com); where it
+ * is not deployed, each contract is called separately. A stranger can send a wallet tokens whose contracts use up the
+ * gas, the time or the length of the answer of the whole call, and nodes and their proxies have many words for that. So
+ * after any failure but a limit or a lost connection, the group is asked again in parts, down to single contracts. An
+ * unknown contract that fails alone is left out.
+ *
+ * The node may have failed as well. Known contracts answer, and the wrapped coin of every chain is one, so they are
+ * asked first: as long as one of them fails, that is a fault, and no other contract is left out.
+ *
+ * One call of the connector makes no more requests than its price covers. What is left stays in the round.
+ */
+import { SourceError } from '@assay/core'
+import type { Address, Hex } from 'viem'
+import { groupSize, RevertedCall, type ChainClient } from './client.ts'
+import { findWord, MalformedAnswer, packCalls, readResults, type ContractCall } from './multicall.ts'
+import type { Unasked } from './state.ts'
+
+/** The most requests to nodes in one call. The budget charges this many; the next call continues. */
+export const requestsPerCall = 24
+
+/** Public nodes refuse calls that burn much gas; one balance takes about 3,000 to 30,000. */
+const callsMax = 150
+/** A group that failed is asked in parts of this size, and a part that failed one by one. */
+const partMax = 15
+
+/**
+ * The most requests in a round that search the groups of one chain for the contracts that fail. After that, only known
+ * contracts of such groups are asked, and the others are left out.
+ */
+const searchMax = 100
+/** A call that fails without a verdict of its contract may have taken the node seconds, and counts as this many. */
+const failedWeight = 5
+
+type Group = Unasked['groups'][number]
+
+/** What one contract is asked. Those of known contracts have to come first. */
+export interface Question extends ContractCall {
+  /** The contract is known to answer soon and briefly: if the call fails, the node did that. */
+  isKnown: boolean
+  /** Undefined where the contract refused, or answered less than a word. Not called for a contract that is left out. */
+  keep(word: bigint | undefined): void
+}
+
+export interface Asking {
+  address: Address
+  /** How many requests to nodes this call has made. */
+  spent: { requests: number }
+  hasProgressed: boolean
+}
+
+/** No contract was asked yet. */
+export function startAsking(questions: readonly Pick<Question, 'isKnown'>[]): Unasked {
+  const knownCount = questions.filter(({ isKnown }) => isKnown).length
+  const groups = [...split([0, knownCount], callsMax), ...split([knownCount, questions.length], callsMax)]
+  return { groups, effort: 0 }
+}
+
+/** Asks what is left. False when this call has made enough requests. */
+export async function askContracts(
+  client: ChainClient,
+  asking: Pick<Asking, 'spent' | 'hasProgressed'>,
+  questions: readonly Question[],
+  unasked: Unasked,
+): Promise<boolean> {
+  while (unasked.groups.length > 0) {
+    if (unasked.effort >= searchMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
+    const room = requestsPerCall - asking.spent.requests
+    if (room <= 0) return false
+    await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize) })
+  }
+  return true
+}
+
+async function askSome(
+  client: ChainClient,
+  asking: Pick<Asking, 'hasProgressed'>,
+  questions: readonly Question[],
+  { unasked, count }: { unasked: Unasked; count: number },
+): Promise<void> {
+  const knownCount = unasked.groups.filter((group) => isKnown(questions, group)).length
+  const groups = unasked.groups.splice(0, Math.min(count, knownCount === 0 ? count : knownCount))
+  const answers = await Promise.allSettled(groups.map((group) => askGroup(client, questions.slice(...group))))
+  const again = groups.flatMap((group, index): Group[] => {
+    const answer = answers[index]
+    if (answer?.status !== 'fulfilled') return [group]
+    asking.hasProgressed = true
+    const { words, effort = 0, partSize } = answer.value
+    unasked.effort += effort
+    if (partSize !== undefined) return split(group, partSize)
+    for (const [at, { keep }] of questions.slice(...group).entries()) keep(words?.[at])
+    return []
+  })
+  unasked.groups.unshift(...again)
+  const lost = answers.find((answer) => answer.status === 'rejected')
+  if (lost !== undefined) throw lost.reason
+}
+
+function split([from, to]: Group, size: number): Group[] {
+  const groups: Group[] = []
+  for (let at = from; at < to; at += size) groups.push([at, Math.min(at + size, to)])
+  return groups
+}
+
+const sizeOf = ([from, to]: Group): number => to - from
+
+/** A group has either known contracts or unknown ones. Those with known ones are first. */
+function isKnown(questions: readonly Question[], [from]: Group): boolean {
+  return questions[from]?.isKnown === true
+}
+
+/** After the search: a group that was not asked yet may still answer as a whole. */
+function isStillAsked(questions: readonly Question[], group: Group): boolean {
+  return sizeOf(group) > partMax || isKnown(questions, group)
+}
+
+interface GroupAnswer {
+  /** Undefined where a contract refused, or answered less than a word. */
+  words?: readonly (bigint | undefined)[]
+  /** The group has to be asked again in parts of this size. */
+  partSize?: number
+  /** What this answer takes from the search of the round. */
+  effort?: number
+}
+
+async function askGroup(client: ChainClient, questions: readonly Question[]): Promise<GroupAnswer> {
+  const isWhole = questions.length > partMax
+  const effort = isWhole ? 0 : 1
+  const partSize = isWhole ? partMax : 1
+  const alone = questions.length === 1 ? questions[0] : undefined
+  try {
+    if (alone !== undefined) {
+      const answer = await askAlone(client, alone)
+      return { words: [answer && findWord(answer)], effort }
+    }
+    // Undefined where one contract used up what all may use.
+    const answer = await askAlone(client, packCalls(questions))
+    return answer === undefined ? { partSize, effort } : { words: readResults(answer, questions.length), effort }
+  } catch (error) {
+    if (!(error instanceof SourceError) || error.fault !== 'unreadable_answer' || alone?.isKnown === true) throw error
+    if (alone !== undefined) return { words: [], effort: failedWeight }
+    // No contract failed, so calling each one separately does not count as a search.
+    if (error instanceof MalformedAnswer) return { partSize: 1, effort: -questions.length }
+    return { partSize, effort: failedWeight }
+  }
+}
+
+async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
+  try {
+    const answer = await client.rpc('eth_call', [{ to, data }, 'latest'])
+    if (typeof answer === 'string' && /^0x[0-9a-f]*$/i.test(answer)) return answer as Hex
+  } catch (error) {
+    if (error instanceof RevertedCall) return undefined
+    throw error
+  }
+  throw new MalformedAnswer('unreadable_answer', `${client.chain.name}: eth_call: not hexadecimal`)
+}
