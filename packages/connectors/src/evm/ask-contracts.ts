@@ -51,6 +51,17 @@ export interface Asking {
   hasProgressed: boolean
 }
 
+/** A client that counts its requests. */
+export function withCount(client: ChainClient, spent: Asking['spent']): ChainClient {
+  return {
+    ...client,
+    rpc(method, params) {
+      spent.requests += 1
+      return client.rpc(method, params)
+    },
+  }
+}
+
 /** No contract was asked yet. */
 export function startAsking(questions: readonly Pick<Question, 'isKnown'>[]): Unasked {
   const knownCount = questions.filter(({ isKnown }) => isKnown).length
@@ -58,18 +69,22 @@ export function startAsking(questions: readonly Pick<Question, 'isKnown'>[]): Un
   return { groups, effort: 0 }
 }
 
-/** Asks what is left. False when this call has made enough requests. */
+/**
+ * Asks what is left. False when this call has made enough requests. `last` is asked behind each group: without its
+ * answer, those of the group are not used.
+ */
 export async function askContracts(
   client: ChainClient,
   asking: Pick<Asking, 'spent' | 'hasProgressed'>,
   questions: readonly Question[],
   unasked: Unasked,
+  last?: ContractCall,
 ): Promise<boolean> {
   while (unasked.groups.length > 0) {
     if (unasked.effort >= searchMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
     const room = requestsPerCall - asking.spent.requests
     if (room <= 0) return false
-    await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize) })
+    await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize), last })
   }
   return true
 }
@@ -78,11 +93,11 @@ async function askSome(
   client: ChainClient,
   asking: Pick<Asking, 'hasProgressed'>,
   questions: readonly Question[],
-  { unasked, count }: { unasked: Unasked; count: number },
+  { unasked, count, last }: { unasked: Unasked; count: number; last: ContractCall | undefined },
 ): Promise<void> {
   const knownCount = unasked.groups.filter((group) => isKnown(questions, group)).length
   const groups = unasked.groups.splice(0, Math.min(count, knownCount === 0 ? count : knownCount))
-  const answers = await Promise.allSettled(groups.map((group) => askGroup(client, questions.slice(...group))))
+  const answers = await Promise.allSettled(groups.map((group) => askGroup(client, questions.slice(...group), last)))
   const again = groups.flatMap((group, index): Group[] => {
     const answer = answers[index]
     if (answer?.status !== 'fulfilled') return [group]
@@ -125,7 +140,11 @@ interface GroupAnswer {
   effort?: number
 }
 
-async function askGroup(client: ChainClient, questions: readonly Question[]): Promise<GroupAnswer> {
+async function askGroup(
+  client: ChainClient,
+  questions: readonly Question[],
+  last: ContractCall | undefined,
+): Promise<GroupAnswer> {
   const isWhole = questions.length > partMax
   const effort = isWhole ? 0 : 1
   const partSize = isWhole ? partMax : 1
@@ -136,8 +155,12 @@ async function askGroup(client: ChainClient, questions: readonly Question[]): Pr
       return { words: [answer && findWord(answer)], effort }
     }
     // Undefined where one contract used up what all may use.
-    const answer = await askAlone(client, packCalls(questions))
-    return answer === undefined ? { partSize, effort } : { words: readResults(answer, questions.length), effort }
+    const calls = [...questions, ...(last === undefined ? [] : [last])]
+    const answer = await askAlone(client, packCalls(calls))
+    const words = answer && readResults(answer, calls.length)
+    return words === undefined || (last !== undefined && words.at(-1) === undefined)
+      ? { partSize, effort }
+      : { words, effort }
   } catch (error) {
     if (!(error instanceof SourceError) || error.fault !== 'unreadable_answer' || alone?.isKnown === true) throw error
     if (alone !== undefined) return { words: [], effort: failedWeight }

@@ -65,13 +65,14 @@ export function toContract({ contractAddress: address, tokenSymbol, tokenName }:
   return { address, ...describe({ address, symbol: tokenSymbol ?? '', name: tokenName ?? '' }) }
 }
 
-/** Decimals are a uint8. Without any, the amount is a whole number. */
-export function toDecimals({ tokenDecimal }: TokenRow): number {
-  return /^\d{1,3}$/.test(tokenDecimal ?? '') && Number(tokenDecimal) <= decimalsMax ? Number(tokenDecimal) : 0
+/** The decimals that the contract said when the row was read. What the index says about them is not used. */
+export function getDecimals({ contractDecimals }: TokenRow): number {
+  if (contractDecimals === undefined) throw new RangeError('the decimals of the token are not known')
+  return Number(contractDecimals)
 }
 
 /** The most decimals that our decimal type has. */
-const decimalsMax = 77
+export const decimalsMax = 77
 
 /** What a row of a collection moved. A single piece of ERC-721 has no amount. */
 export function listPieces({

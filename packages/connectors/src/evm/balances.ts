@@ -12,10 +12,11 @@
 import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import type { Address } from 'viem'
 import type { Balance } from '../kit/connector.ts'
-import { requestsPerCall, type Asking } from './ask-contracts.ts'
+import { requestsPerCall, withCount, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchBlockNumber, toBigInt, type ChainClient } from './client.ts'
+import { findDecimals } from './decimals.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
 import {
@@ -67,16 +68,6 @@ export async function fetchHoldings(
   return { balances: fold(used.flatMap(({ chain }) => toHeld(chain, walk))), chains: walk.chains }
 }
 
-function withCount(client: ChainClient, spent: Asking['spent']): ChainClient {
-  return {
-    ...client,
-    rpc(method, params) {
-      spent.requests += 1
-      return client.rpc(method, params)
-    },
-  }
-}
-
 /** False when the round has to continue, either because this call has asked enough or because a request failed. */
 async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolean> {
   try {
@@ -101,6 +92,7 @@ async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const read = before ?? { height: await fetchBlockNumber(client), scans: {} }
   walk.round.chains[id] = read
   if (!(await scanLists(client, walk, read))) return false
+  if (!(await learnDecimals(client, walk, read))) return false
   if (!(await readUnits(client, walk, getState(walk, client.chain), read))) return false
   walk.chains[id] = withScanned(client.chain, getState(walk, client.chain), read)
   walk.hasProgressed = true
@@ -135,6 +127,25 @@ async function scanLists(client: ChainClient, walk: Walk, { scans }: ChainRound)
     walk.chains = withRoom(walk)
     const lost = answers.find((answer) => answer.status === 'rejected')
     if (lost !== undefined) throw lost.reason
+  }
+}
+
+/** The decimals of the tokens that are new. False when this call has asked enough. */
+async function learnDecimals(client: ChainClient, walk: Walk, read: ChainRound): Promise<boolean> {
+  const search = (read.decimals ??= { effort: 0, hasEnded: false })
+  if (search.hasEnded) return true
+  const state = getState(walk, client.chain)
+  const contracts = state.tokens.flatMap(({ address, decimals }) => (decimals === undefined ? [address] : []))
+  const found = new Map<string, number>()
+  try {
+    search.hasEnded = await findDecimals(client, walk, { contracts, search, found })
+    return search.hasEnded
+  } finally {
+    const tokens = state.tokens.map((token) => {
+      const decimals = found.get(token.address)
+      return decimals === undefined ? token : { ...token, decimals }
+    })
+    walk.chains[client.chain.id] = { ...state, tokens }
   }
 }
 
@@ -193,10 +204,12 @@ function toHeld(chain: Chain, walk: Walk): Held[] {
   const { tokens, nfts } = getState(walk, chain)
   const held = [
     { asset: nativeAsset(chain), amount: toAmount(BigInt(units.native), 18) },
-    ...withWrapped(chain, tokens).map((token) => ({
-      asset: tokenAsset(chain, token),
-      amount: toAmount(BigInt(units.tokens[token.address] ?? '0'), token.decimals),
-    })),
+    ...withWrapped(chain, tokens).flatMap(({ decimals, ...token }) => {
+      if (decimals === undefined) return []
+      return [
+        { asset: tokenAsset(chain, token), amount: toAmount(BigInt(units.tokens[token.address] ?? '0'), decimals) },
+      ]
+    }),
     ...nfts.map((nft) => ({
       asset: nftAsset(chain, nft, nft.tokenId),
       amount: toAmount(BigInt(units.nfts[keyOf(nft)] ?? '0'), 0),

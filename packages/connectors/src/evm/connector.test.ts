@@ -362,6 +362,7 @@ describe('balances', () => {
   it('of many tokens whose contracts take too long are asked for a few times, and known tokens are read', async (t) => {
     const { chain, reader } = await openWallet(t)
     hold(chain)
+    chain.hasMulticall = true
     const slow = Array.from({ length: 100 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '4')}`)
     chain.lists.set(
       'tokentx',

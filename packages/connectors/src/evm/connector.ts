@@ -9,6 +9,7 @@ import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { requestsPerCall } from './ask-contracts.ts'
 import { fetchHoldings } from './balances.ts'
 import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
+import { rememberDecimals, type FindDecimals } from './decimals.ts'
 import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
 import { questionsPerCall } from './scan.ts'
@@ -62,13 +63,14 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
   const clients = new Map<string, OpenChain>()
   const listClients = (): readonly ChainClient[] => chooseChains(createClients(io), credentials)
 
-  /** What a reader learns about a chain once: its height, and the times of blocks. */
+  /** What a reader learns about a chain once: its height, the times of blocks, and the decimals of tokens. */
   function openChain(partition: string): OpenChain {
     const opened = clients.get(partition)
     if (opened !== undefined) return opened
     const client = listClients().find(({ chain }) => String(chain.id) === partition)
     if (client === undefined) throw new SourceError('data_hole', `the chain ${partition} cannot be read here`)
-    const chain: OpenChain = { client, findTime: rememberTimes(client), height: undefined }
+    const remembered = { findTime: rememberTimes(client), findDecimals: rememberDecimals(client) }
+    const chain: OpenChain = { client, ...remembered, height: undefined }
     clients.set(partition, chain)
     return chain
   }
@@ -119,7 +121,8 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
       if (stream === undefined) throw new RangeError(`EVM wallets have no stream ${JSON.stringify(request.stream)}`)
       const chain = openChain(request.partition)
       const height = chain.height ?? (await readHeight(chain))
-      const context = { client: chain.client, address: readAddress(credentials), height, findTime: chain.findTime }
+      const { tokens = [] } = readState(request.state).chains[request.partition] ?? {}
+      const context = { ...chain, address: readAddress(credentials), height, tokens }
       return fetchPage(context, stream.name, request)
     },
   }
@@ -128,5 +131,6 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
 interface OpenChain {
   client: ChainClient
   findTime: ReturnType<typeof rememberTimes>
+  findDecimals: FindDecimals
   height: Height | undefined
 }

@@ -22,10 +22,13 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
+import { isFungible } from './assets.ts'
 import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
+import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
-import { headReaders, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
+import { headReaders, parseToken, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
+import type { Token } from './state.ts'
 
 const actions: Readonly<Record<StreamName, string>> = {
   transactions: 'txlist',
@@ -84,6 +87,9 @@ export interface PageContext {
   height: Height
   /** A reader keeps them, because all lists of a chain have the same edges. */
   findTime(block: number): Promise<number | undefined>
+  findDecimals: FindDecimals
+  /** The tokens that the state knows on this chain. */
+  tokens: readonly Token[]
 }
 
 export async function fetchPage(context: PageContext, stream: StreamName, request: PageRequest): Promise<Page> {
@@ -103,7 +109,8 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
-  const records = [...kept.map(({ record }) => record), ...receipts, ...missed]
+  const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(({ record }) => record)
+  const records = [...shown, ...receipts, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
   if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
   return { records, next: null, ...(await finish(context, window, lastingMark, walked)) }
@@ -141,6 +148,8 @@ function isInside({ start, end }: Window, block: number): boolean {
 }
 
 interface ReadRow {
+  /** As the index gave it. */
+  row: unknown
   record: RawRecord
   /** The block of the row. For an unreadable row it is the first block of the page, so that nothing is skipped. */
   block: number
@@ -170,10 +179,10 @@ function readRows(
     // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a
     // time.
     if (head === undefined) {
-      return { record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }
+      return { row, record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }
     }
     if (head.block < shownTo || head.block >= window.end) throw unreadable(stream, 'rows that were not asked for')
-    return { record, block: head.block, head, name: head.name }
+    return { row, record, block: head.block, head, name: head.name }
   })
 }
 
@@ -315,6 +324,26 @@ async function fetchReceipts(
     if (receipt?.l1Fee === undefined || receipt.l1Fee === null) return []
     const body = JSON.stringify(receipt)
     return [{ key: receiptKey(key), occurredAtMs, body, ...(isPending ? { pending: true } : {}) }]
+  })
+}
+
+/** A row of a token gets the decimals that its contract says. Without them its amount is not known. */
+async function withDecimals(
+  { client, tokens, findDecimals }: PageContext,
+  rows: readonly ReadRow[],
+): Promise<RawRecord[]> {
+  const contracts = rows.map(({ record: { body, unreadable } }): string | undefined => {
+    const token = unreadable === undefined ? parseToken(body) : undefined
+    return token !== undefined && isFungible(client.chain, token) ? token.contractAddress : undefined
+  })
+  const asked = new Set(contracts.filter((contract) => contract !== undefined))
+  const decimals = await findDecimals(tokens, [...asked])
+  return rows.map(({ row, record }, index): RawRecord => {
+    const contract = contracts[index]
+    if (contract === undefined) return record
+    const said = decimals.get(contract)
+    const body = JSON.stringify({ ...(row as object), contractDecimals: said === undefined ? said : String(said) })
+    return { ...record, body, ...(said === undefined ? { unreadable: 'the contract does not say its decimals' } : {}) }
   })
 }
 

@@ -77,7 +77,11 @@ const token = z.object({
   contractAddress: address,
   tokenName: text,
   tokenSymbol: text,
-  tokenDecimal: text,
+  /** Added to the row when it is read. */
+  contractDecimals: z
+    .string()
+    .regex(/^\d{1,2}$/)
+    .exactOptional(),
   value: digits.nullish(),
   tokenID: digits.nullish(),
   tokenValue: digits.nullish(),

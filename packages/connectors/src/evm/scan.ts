@@ -17,7 +17,7 @@ import {
   type Scan,
   type Token,
 } from './state.ts'
-import { isFungible, listPieces, toContract, toDecimals } from './assets.ts'
+import { isFungible, listPieces, toContract } from './assets.ts'
 
 type TokenStream = (typeof tokenStreams)[number]
 
@@ -102,9 +102,7 @@ function findToken(row: unknown): TokenRow | undefined {
 }
 
 function toTokens(chain: Chain, rows: readonly TokenRow[]): Token[] {
-  return rows
-    .filter((row) => isFungible(chain, row))
-    .map((row): Token => ({ ...toContract(row), decimals: toDecimals(row) }))
+  return rows.filter((row) => isFungible(chain, row)).map(toContract)
 }
 
 function toNfts(standard: Nft['standard'], rows: readonly TokenRow[]): Nft[] {

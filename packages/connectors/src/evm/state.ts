@@ -12,7 +12,8 @@ const tokenSchema = z.object({
   address: z.string(),
   symbol: z.string(),
   name: z.string(),
-  decimals: z.number(),
+  /** As the contract says. Absent until it has. */
+  decimals: z.number().exactOptional(),
 })
 const nftSchema = z.object({
   address: z.string(),
@@ -55,6 +56,8 @@ const unaskedSchema = z.object({ groups: z.array(z.tuple([z.number(), z.number()
 const chainRoundSchema = z.object({
   height: z.number(),
   scans: z.partialRecord(z.enum(tokenStreams), scanSchema),
+  /** How much was done to find contracts that do not say their decimals, and whether the others were asked. */
+  decimals: z.object({ effort: z.number(), hasEnded: z.boolean() }).exactOptional(),
   /** Absent until the chain is asked for its balances. */
   units: unitsSchema.exactOptional(),
   /** Present while `units` is incomplete. Without it, the chain's part of the round has ended. */

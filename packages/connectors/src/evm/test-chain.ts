@@ -29,6 +29,8 @@ export interface TestChain {
   codes: Map<string, string>
   /** Answers to `eth_call`, by contract and data in lower case; `revert` refuses. */
   calls: Map<string, string>
+  /** What every contract says about its decimals, unless `calls` has another answer. */
+  decimals: number
   /** Errors of the node, by method, or by contract and data in lower case. */
   errors: Map<string, NodeError>
   /** Multicall3 is deployed. An error of one of its calls is an error of the whole. */
@@ -67,7 +69,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
-    ...{ rowsMax: 10_000, toQuery: (query: URLSearchParams) => query },
+    ...{ decimals: 6, rowsMax: 10_000, toQuery: (query: URLSearchParams) => query },
   }
   return chain
 }
@@ -125,10 +127,17 @@ function findPacked(chain: TestChain, method: string, [first]: readonly unknown[
 
 function answerPacked(chain: TestChain, names: readonly string[]): Hex {
   const result = names.map((name): { success: boolean; returnData: Hex } => {
-    const answer = chain.calls.get(name) ?? '0x'
+    const answer = answerCall(chain, name)
     return answer === 'revert' ? { success: false, returnData: '0x' } : { success: true, returnData: answer as Hex }
   })
   return encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result })
+}
+
+/** Ends with the selector of `decimals()`. */
+const asksDecimals = / 0x313ce567$/
+
+function answerCall({ calls, decimals }: TestChain, name: string): string {
+  return calls.get(name) ?? (asksDecimals.test(name) ? `0x${decimals.toString(16).padStart(64, '0')}` : '0x')
 }
 
 interface ContractCall {
@@ -164,7 +173,7 @@ function answerRpc(chain: TestChain, method: string, params: readonly unknown[])
     case 'eth_call': {
       const packed = findPacked(chain, method, params)
       return packed === undefined
-        ? (chain.calls.get(nameOf(method, params)) ?? '0x')
+        ? answerCall(chain, nameOf(method, params))
         : chain.distort(answerPacked(chain, packed))
     }
     default:

@@ -4,13 +4,13 @@
  */
 import type { Decimal } from '@assay/core'
 import {
+  getDecimals,
   isFungible,
   listPieces,
   nativeAsset,
   nftAsset,
   toAmount,
   toContract,
-  toDecimals,
   tokenAsset,
   wrappedContract,
   type NamedAsset,
@@ -51,7 +51,7 @@ export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): M
   const tokens = rows.tokens.flatMap((row) => {
     if (!isFungible(chain, row)) return []
     const asset = tokenAsset(chain, toContract(row))
-    return toMoves(own, row, asset, toAmount(BigInt(row.value ?? '0'), toDecimals(row)))
+    return toMoves(own, row, asset, toAmount(BigInt(row.value ?? '0'), getDecimals(row)))
   })
   const pieces = rows.nfts.flatMap((row) => {
     const contract = toContract(row)

@@ -61,7 +61,7 @@ const token = (more: object) =>
     value: '1500000',
     tokenName: 'Some Coin',
     tokenSymbol: 'SOME',
-    tokenDecimal: '6',
+    contractDecimals: '6',
     ...more,
   })
 const nft = (stream: 'erc721' | 'erc1155', more: object) =>
@@ -193,13 +193,22 @@ describe('internal transfers', () => {
 })
 
 describe('tokens', () => {
-  it('have the decimals of their row, to the last digit', () => {
+  it('have the decimals that their contract said, to the last digit', () => {
     const value = '115792089237316195423570985008687907853269984665640564039457584007913129639935'
-    const draft = only(token({ value, tokenDecimal: '18' }))
+    const draft = only(token({ value, contractDecimals: '18' }))
     assert.deepEqual(legs(draft.inputs), [
       `115792089237316195423570985008687907853269984665640564039457.584007913129639935 evm:1:${coin}`,
     ])
-    assert.deepEqual(legs(only(token({ value: '3', tokenDecimal: '' })).inputs), [`3 evm:1:${coin}`])
+    assert.deepEqual(legs(only(token({ value: '3', contractDecimals: '0' })).inputs), [`3 evm:1:${coin}`])
+  })
+
+  it('have no amount without them, whatever the index says', () => {
+    const { body, ...rest } = token({ value: '1500000' })
+    const { contractDecimals, ...row } = JSON.parse(body) as Record<string, unknown>
+    assert.equal(contractDecimals, '6')
+    for (const tokenDecimal of ['6', '', null]) {
+      assert.throws(() => only({ ...rest, body: JSON.stringify({ ...row, tokenDecimal }) }), /decimals/)
+    }
   })
 
   it('are sent to their recipient, not to their contract', () => {
@@ -214,7 +223,7 @@ describe('tokens', () => {
     const draft = only(
       transaction({ to: router }),
       token({ from: own, to: router }),
-      token({ from: router, contractAddress: second, value: '2', tokenDecimal: '0' }),
+      token({ from: router, contractAddress: second, value: '2', contractDecimals: '0' }),
     )
     const expected = ['input_and_output', 'trade', [`2 evm:1:${second}`], [`1.5 evm:1:${coin}`]]
     assert.deepEqual(summary(draft).slice(0, 4), expected)
@@ -259,7 +268,7 @@ describe('wrapped coins', () => {
   })
 
   it('nothing is added where the index lists a transfer', () => {
-    const listed = { contractAddress: weth, from: zeroAddress, value: '2000000000000000000', tokenDecimal: '18' }
+    const listed = { contractAddress: weth, from: zeroAddress, value: '2000000000000000000', contractDecimals: '18' }
     const draft = only(transaction({ to: weth, value: '2000000000000000000' }), token(listed))
     assert.deepEqual([draft.inputs.length, draft.inputs[0]?.amount, draft.category], [1, '2', 'convert'])
   })
