@@ -204,6 +204,12 @@ describe('the range that is read again', () => {
     assert.deepEqual(listRereads(stream, covered({ start: 0, end: 100 }), 110, until), [{ start: 88, end: 110 }])
     assert.deepEqual(listRereads(stream, covered({ start: 0, end: 5 }), 110, undefined), [{ start: 0, end: 110 }])
   })
+
+  it('of blocks is the overlap, too, while more blocks are covered than there are', () => {
+    const stream: Stream = { ...plain, unit: 'block', overlap: 12 }
+    assert.deepEqual(listRereads(stream, covered({ start: 0, end: 100 }), 99, undefined), [{ start: 87, end: 99 }])
+    assert.deepEqual(listRereads(stream, covered({ start: 0, end: 100 }), 100, undefined), [])
+  })
 })
 
 describe('spans', () => {

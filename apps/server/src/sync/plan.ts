@@ -60,8 +60,9 @@ export function nextStep(stream: Stream, standing: Standing, until: number, sinc
 /**
  * Each gap, with the covered time before it that is read again. Rows that came late, or changed, lie just before the
  * edge of what was read. A few lie further back, and for those a gap that crosses midnight begins a week earlier. A
- * record that is known to be unfinished (a withdrawal on hold) is read again with the newest gap. Reading a row twice
- * is harmless, because rows have keys.
+ * record that is known to be unfinished (a withdrawal on hold) is read again with the newest gap. Blocks that are
+ * covered above the present height may not have been there when they were read, so the newest blocks are read again
+ * until the chain has passed them. Reading a row twice is harmless, because rows have keys.
  */
 export function listRereads(
   stream: Stream,
@@ -70,7 +71,9 @@ export function listRereads(
   pendingSinceMs: number | undefined,
 ): Span[] {
   const floor = floorOf(stream, until)
-  return listGaps([...covered, ...open], floor, until)
+  const isAhead = stream.unit === 'block' && covered.some(({ end }) => end > until)
+  const newest = { start: Math.max(floor, until - stream.overlap), end: until }
+  const rereads = listGaps([...covered, ...open], floor, until)
     .filter(({ start }) => start > floor)
     .map(({ start, end }) => {
       if (stream.unit === 'block') return { start: Math.max(floor, start - stream.overlap), end }
@@ -79,6 +82,7 @@ export function listRereads(
       const pending = end < until ? Infinity : Math.max(pendingSinceMs ?? Infinity, until - pendingReachMs)
       return { start: Math.max(floor, Math.min(behind, pending)), end }
     })
+  return isAhead ? [newest, ...rereads] : rereads
 }
 
 export function floorOf({ unit, retentionMs }: Stream, until: number): number {

@@ -249,6 +249,58 @@ describe('reading lists', async () => {
     assert.deepEqual([provider.requests[0]?.window.start, provider.requests[0]?.window.end], [241, 261])
   })
 
+  describe('of blocks, after a height that was too high', () => {
+    async function open(height: number) {
+      const blocks = { ...plainStream, unit: 'block', overlap: 10 } as const
+      const provider = reader.use(createTestProvider({ streams: [blocks] }))
+      const startMs = reader.clock.now() - 1_000 * 60_000
+      const add = (...heights: number[]): void => {
+        const records = heights.map((at) => record(`B${at}`, startMs + at * 60_000, { height: at }))
+        provider.lists.set('ledger/', [...(provider.lists.get('ledger/') ?? []), ...records])
+      }
+      provider.answer = ({ window }, page) => ({
+        ...page,
+        ...(page.next === null && { times: { startMs: startMs + window.start, endMs: Math.ceil(reader.clock.now()) } }),
+      })
+      add(5, 300)
+      provider.height = { height, atMs: reader.clock.now() }
+      const ref = await reader.connectTest()
+      await reader.drain({ delayed: true })
+      assert.equal(await countRaw(ref), 2)
+      await reader.moveClock(hourMs)
+      provider.requests.length = 0
+      return { provider, ref, add }
+    }
+    const listStarts = ({ requests }: TestProvider) => new Set(requests.map(({ window }) => window.start))
+
+    it('reads the whole list again, because it is not known for how long the height was wrong', async () => {
+      const { provider, ref, add } = await open(5_000_000)
+      add(310, 500)
+      provider.height = { height: 500, atMs: reader.clock.now() }
+      await reader.run(ref)
+      assert.equal(await countRaw(ref), 4)
+      assert.deepEqual(listStarts(provider), new Set([0]))
+      const { end } = await db.row<{ end: string }>(
+        'select max(window_end)::text as end from covered_windows where user_key = $1',
+        [ref.userKey],
+      )
+      assert.equal(end, '501')
+      provider.requests.length = 0
+      provider.height = { height: 510, atMs: reader.clock.now() }
+      await reader.run(ref)
+      assert.deepEqual(listStarts(provider), new Set([491]))
+    })
+
+    it('reads the newest blocks again if the height was too high by a few', async () => {
+      const { provider, ref, add } = await open(309)
+      add(302)
+      provider.height = { height: 302, atMs: reader.clock.now() }
+      await reader.run(ref)
+      assert.equal(await countRaw(ref), 3)
+      assert.deepEqual(listStarts(provider), new Set([293]))
+    })
+  })
+
   it('starts each further read at the oldest record that may still change, however old it is', async () => {
     const provider = reader.use(createTestProvider())
     const nowMs = reader.clock.now()

@@ -56,7 +56,7 @@ export async function readList(
   until: number,
   notBefore?: number,
 ): Promise<ListProgress | Stop> {
-  await distrustFuture(deps, reading, list)
+  await distrustFuture(deps, reading, list, until)
   planReread(reading, list, until)
   for (;;) {
     const step = planStep(reading, list, until, notBefore)
@@ -87,12 +87,17 @@ function planReread(reading: Reading, list: List, until: number): void {
   reading.again.set(id, listRereads(list.stream, standing, until, standing.pendingSinceMs))
 }
 
-/** A window that ends in the future was covered under a wrong clock. How wrong it was is not known. */
-async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List): Promise<void> {
-  if (list.stream.unit !== 'ms') return
+/**
+ * A window that ends in the future was covered under a wrong clock, and one that ends far above the present height under
+ * a wrong height. How wrong the clock was is not known, and neither is for how long the height was wrong. A height that
+ * is a little lower than before is no reason: nodes differ by some blocks, and `listRereads` takes care of it.
+ */
+async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List, until: number): Promise<void> {
+  const { unit, overlap } = list.stream
   const standing = standingOfList(reading, list)
-  if (!standing.covered.some(({ end }) => end > deps.now())) return
-  const since = deps.now() - distrustedMs
+  const last = unit === 'ms' ? deps.now() : until + overlap
+  if (!standing.covered.some(({ end }) => end > last)) return
+  const since = unit === 'ms' ? deps.now() - distrustedMs : 0
   await store.distrustSince(deps.db, reading.ref, { stream: list.stream.name, partition: list.partition }, since)
   standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }

@@ -15,7 +15,7 @@ import type { Balance } from '../kit/connector.ts'
 import { requestsPerCall, withCount, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
-import { fetchBlockNumber, toBigInt, type ChainClient } from './client.ts'
+import { fetchHead, toBigInt, type ChainClient } from './client.ts'
 import { findDecimals } from './decimals.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
@@ -89,7 +89,7 @@ async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const before = walk.round.chains[id]
   if (before?.units !== undefined && before.unasked === undefined) return true
   if (walk.spent.requests >= requestsPerCall) return false
-  const read = before ?? { height: await fetchBlockNumber(client), scans: {} }
+  const read = before ?? { height: (await fetchHead(client)).number, scans: {} }
   walk.round.chains[id] = read
   if (!(await scanLists(client, walk, read))) return false
   if (!(await learnDecimals(client, walk, read))) return false

@@ -6,7 +6,7 @@
  * found" means an empty list, and one about a rate limit means to wait. Blockscout's status "2" means that its internal
  * transactions of these blocks are not complete yet.
  */
-import { SourceError, type Fault } from '@assay/core'
+import { dayMs, hourMs, SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
@@ -20,6 +20,8 @@ export interface ChainClient {
   /** Rows as the index wrote them, to be kept verbatim. */
   list(action: string, params: Readonly<Record<string, string | number>>): Promise<readonly unknown[]>
   now(): number
+  /** What was found out about the node. */
+  node: { isOfChain: boolean }
 }
 
 /** A contract refused the call. The caller decides whether that matters. */
@@ -76,6 +78,7 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
       throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
     },
     now: () => io.now(),
+    node: { isOfChain: false },
   }
 }
 
@@ -161,8 +164,49 @@ export function toBigInt(what: string, value: unknown): bigint {
   return BigInt(readAnswer(what, quantity, value))
 }
 
-export async function fetchBlockNumber(client: ChainClient): Promise<number> {
-  return Number(toBigInt('eth_blockNumber', await client.rpc('eth_blockNumber', [])))
+/** The newest block of a chain. */
+export interface Head {
+  number: number
+  timeMs: number
+}
+
+/** Several nodes may answer at one address, and one of them may be some blocks behind another. */
+const nodesApartBlocks = 32
+/** A chain may stand still for hours, and our own clock may be wrong. */
+const [headBehindMaxMs, headAheadMaxMs] = [dayMs, hourMs]
+
+/**
+ * A number that is too high would make a history count as read that does not exist yet, and no later read would look
+ * there again. So it is believed only from a node of this chain that has the block, with a time that is near the
+ * present.
+ */
+export async function fetchHead(client: ChainClient, findTime = toFindTime(client)): Promise<Head> {
+  await assertOfChain(client)
+  const named = Number(toBigInt('eth_blockNumber', await client.rpc('eth_blockNumber', [])))
+  for (const number of [named, Math.max(0, named - nodesApartBlocks)]) {
+    const timeMs = await findTime(number)
+    if (timeMs !== undefined) return assertPresent(client, { number, timeMs })
+  }
+  throw new SourceError('unreadable_answer', `${client.chain.name}: the node does not have its newest block ${named}`)
+}
+
+function toFindTime(client: ChainClient): (block: number) => Promise<number | undefined> {
+  return (block) => findBlockTime(client, block)
+}
+
+async function assertOfChain(client: ChainClient): Promise<void> {
+  const { chain, node } = client
+  if (node.isOfChain) return
+  const id = toBigInt('eth_chainId', await client.rpc('eth_chainId', []))
+  if (id !== BigInt(chain.id)) throw new SourceError('unreadable_answer', `${chain.name}: the node is of chain ${id}`)
+  node.isOfChain = true
+}
+
+function assertPresent({ chain, now }: ChainClient, head: Head): Head {
+  const behindMs = now() - head.timeMs
+  if (-headAheadMaxMs <= behindMs && behindMs <= headBehindMaxMs) return head
+  const detail = `${chain.name}: the newest block is ${Math.round(behindMs / hourMs)} hours behind the present`
+  throw new SourceError('unreadable_answer', detail)
 }
 
 const blockAnswer = z.object({ timestamp: quantity })

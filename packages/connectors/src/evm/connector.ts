@@ -8,7 +8,7 @@ import type { AccountReader, Budget, Connector, ConnectorState, Io, WalletCreden
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { requestsPerCall } from './ask-contracts.ts'
 import { fetchHoldings } from './balances.ts'
-import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
+import { createClients, fetchHead, type ChainClient } from './client.ts'
 import { rememberDecimals, type FindDecimals } from './decimals.ts'
 import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
@@ -61,7 +61,8 @@ export const connector: Connector = {
 
 function openReader(credentials: WalletCredentials, io: Io): AccountReader {
   const clients = new Map<string, OpenChain>()
-  const listClients = (): readonly ChainClient[] => chooseChains(createClients(io), credentials)
+  let listed: readonly ChainClient[] | undefined
+  const listClients = (): readonly ChainClient[] => (listed ??= chooseChains(createClients(io), credentials))
 
   /** What a reader learns about a chain once: its height, the times of blocks, and the decimals of tokens. */
   function openChain(partition: string): OpenChain {
@@ -89,7 +90,8 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
 
   async function readHeight(chain: OpenChain): Promise<Height> {
     const atMs = io.now()
-    chain.height = { height: await fetchBlockNumber(chain.client), atMs }
+    const { number } = await fetchHead(chain.client, chain.findTime)
+    chain.height = { height: number, atMs }
     return chain.height
   }
 

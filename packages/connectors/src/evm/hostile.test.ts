@@ -157,6 +157,7 @@ describe('a row of an index', () => {
 describe('the receipt of a transaction', () => {
   it('is kept without its logs, which may fill an answer', async (t) => {
     const { chain } = await openWallet(t)
+    chain.chainId = 8453
     // Only rollups are asked for receipts.
     const asBase: typeof fetch = (url, init) => fetch(new Request(url).url.replace('/8453', '/1'), init)
     const reader = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: asBase })

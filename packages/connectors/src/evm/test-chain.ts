@@ -22,6 +22,10 @@ export interface TestChain {
   /** By action, oldest first. */
   lists: Map<string, Row[]>
   height: number
+  /** What the node names as its newest block, if that is another one. */
+  namedHeight: number | undefined
+  /** What the node says about its chain. */
+  chainId: number
   nowMs: number
   /** Answers of `eth_getTransactionReceipt`, by hash. */
   receipts: Map<string, object>
@@ -66,6 +70,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     io: { fetch, now: () => chain.nowMs, nextNonce: () => '1', baseUrl: `http://127.0.0.1:${port}` },
     lists: new Map(),
     height: 20_000,
+    ...{ namedHeight: undefined, chainId: 1 },
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
@@ -158,8 +163,10 @@ function emptyRpc(method: string): unknown {
 function answerRpc(chain: TestChain, method: string, params: readonly unknown[]): unknown {
   const first = String(params[0]).toLowerCase()
   switch (method) {
+    case 'eth_chainId':
+      return `0x${chain.chainId.toString(16)}`
     case 'eth_blockNumber':
-      return `0x${chain.height.toString(16)}`
+      return `0x${(chain.namedHeight ?? chain.height).toString(16)}`
     case 'eth_getBlockByNumber':
       return Number(first) > chain.height ? null : { timestamp: `0x${timeOf(Number(first)).toString(16)}` }
     case 'eth_getTransactionReceipt':
