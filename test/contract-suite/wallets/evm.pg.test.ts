@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { minuteMs, SourceError } from '@assay/core'
+import { hourMs, minuteMs, SourceError } from '@assay/core'
 import { createPublicClient, erc20Abi, http, type Address } from 'viem'
 import { openEngine, type TestEngine } from '../../../apps/server/src/test-engine.ts'
 import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
@@ -52,7 +52,7 @@ interface World {
   engine: TestEngine
   newWallet(scenario: string): Promise<Wallet>
   connect(wallet: Wallet, choices?: { read?: boolean }): Promise<ConnectionRef>
-  readAgain(ref: ConnectionRef): Promise<void>
+  readAgain(ref: ConnectionRef, enough?: () => Promise<boolean>): Promise<void>
 }
 
 async function openWorld(): Promise<World> {
@@ -87,12 +87,12 @@ async function openWorld(): Promise<World> {
       if (read) await engine.drain({ delayed: true })
       return engine.toRef(owner, connectionId)
     },
-    async readAgain(ref) {
+    async readAgain(ref, enough = async () => false) {
       const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
       await engine.sync.beginReading(db, ref, row.key_lane)
-      await engine.drain({ delayed: true })
+      await engine.drain({ delayed: true, enough })
     },
   }
 }
@@ -312,6 +312,36 @@ describe('wallets on EVM chains', async () => {
       assert.deepEqual(await readAfter(minuteMs), [])
     })
   }
+
+  it('what an index lists hours late is not lost, and meanwhile its lag is named', async () => {
+    const wallet = await world.newWallet('default')
+    const ref = await world.connect(wallet)
+    await engine.moveClock(finalMs)
+    await world.readAgain(ref)
+    const coveredTo = async (): Promise<number> =>
+      Math.min(...((await engine.sync.findCoverage(ref, ref.connectionId)) ?? []).map(endOf))
+    const endOf = ({ windows }: { windows: readonly { endMs: number }[] }): number => windows.at(-1)?.endMs ?? 0
+    await engine.control('providers/evm/faults', { kind: 'clock_skew', skew_ms: -6 * hourMs, endpoint: '/api' })
+    await engine.moveClock(3 * hourMs)
+    // One of them goes away again before the index has it, so that its balance alone does not show it.
+    const entry = (type: string, asset: string) => ({ type, asset, amount: '5' })
+    await wallet.book(entry('deposit', 'CBBTC@8453'), entry('deposit', 'USDC@8453'))
+    await wallet.book(entry('withdrawal', 'USDC@8453'))
+    await engine.moveClock(3 * hourMs)
+    const startedMs = engine.clock.now()
+    let jobs = 0
+    await world.readAgain(ref, async () => (jobs += 1) > 3)
+    assert.ok((await coveredTo()) <= startedMs - 6 * hourMs + minuteMs)
+    const row = await engine.connections.find(ref, ref.connectionId)
+    assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'data_hole'])
+
+    await clearFaults(world)
+    await world.readAgain(ref)
+    assert.ok((await coveredTo()) >= startedMs)
+    await assertSame(world, ref, wallet)
+    await assertJudged(world, ref, wallet)
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
+  })
 
   it('no record is lost or doubled when the chains fail in the middle of a history', async () => {
     const wallet = await world.newWallet('default')

@@ -301,6 +301,47 @@ describe('reading lists', async () => {
     })
   })
 
+  it('of blocks reads what a provider has that is far behind its chain, and names the rest', async () => {
+    const blocks = { ...plainStream, unit: 'block', overlap: 10 } as const
+    const provider = reader.use(createTestProvider({ streams: [blocks] }))
+    const startMs = Math.floor(reader.clock.now()) - 1_000 * 60_000
+    const atMs = (height: number): number => startMs + height * 60_000
+    provider.lists.set(
+      'ledger/',
+      [5, 300].map((height) => record(`B${height}`, atMs(height), { height })),
+    )
+    provider.answer = ({ window }, page) => ({
+      ...page,
+      ...(page.next === null && { times: { startMs: atMs(window.start), endMs: atMs(window.end) } }),
+    })
+    provider.height = { height: 200, atMs: reader.clock.now() }
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    provider.height = { height: 400, atMs: reader.clock.now(), behind: 'the index ends 600 blocks before the node' }
+    await reader.run(ref)
+    assert.equal(await countRaw(ref), 2)
+    const find = async () => {
+      const [stream] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+      const row = await reader.connections.find(ref, ref.connectionId)
+      return { cause: row?.status_cause, ends: stream?.windows.map(({ endMs }) => endMs), holes: stream?.holes ?? [] }
+    }
+    await reader.run(ref)
+    const { failures } = await db.row<{ failures: number }>('select failures from sync_failures where user_key = $1', [
+      ref.userKey,
+    ])
+    assert.equal(failures, 2)
+    const late = await find()
+    assert.deepEqual([late.cause, late.ends], ['data_hole', [atMs(401)]])
+    assert.deepEqual(
+      late.holes.map(({ startMs: fromMs, cause }) => [fromMs, cause]),
+      [[atMs(401), 'data_hole']],
+    )
+    provider.height = { height: 1_000, atMs: reader.clock.now() }
+    await reader.run(ref)
+    const caughtUp = await find()
+    assert.deepEqual([caughtUp.cause, caughtUp.ends, caughtUp.holes], [null, [atMs(1_001)], []])
+  })
+
   it('starts each further read at the oldest record that may still change, however old it is', async () => {
     const provider = reader.use(createTestProvider())
     const nowMs = reader.clock.now()

@@ -5,6 +5,7 @@
  *
  *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
  */
+import type { Height } from '@assay/connectors'
 import { SourceError, type Fault } from '@assay/core'
 import type { Stop } from '../metering/index.ts'
 import { keepFinished } from './commit.ts'
@@ -162,14 +163,23 @@ async function readOne(
   if (stream.unit === 'ms') {
     return readList(deps, reading, list, reading.untilMs, backMs && reading.untilMs - backMs)
   }
-  const until = await findHeight(reading, list)
-  if (typeof until !== 'number') return until
+  const height = await findHeight(reading, list)
+  if ('kind' in height) return height
+  // Windows are half open, and this one includes the newest block.
+  const until = height.height + 1
   // How many blocks a month has is not known, so a list in blocks begins with its newest window.
   const isFirst = backMs !== undefined && stream.windowMax !== null
-  return readList(deps, reading, list, until, isFirst ? Math.max(0, until - (stream.windowMax ?? 0)) : undefined)
+  const notBefore = isFirst ? Math.max(0, until - (stream.windowMax ?? 0)) : undefined
+  const progress = await readList(deps, reading, list, until, notBefore)
+  if (height.behind !== undefined && progress === 'covered') {
+    reading.faults.set(listIdOf(list), new SourceError('data_hole', height.behind))
+    // What was read does not bring the provider nearer to its chain, so each further try comes later.
+    reading.progressed.delete(listIdOf(list))
+  }
+  return progress
 }
 
-async function findHeight(reading: Reading, list: List): Promise<number | Stop> {
+async function findHeight(reading: Reading, list: List): Promise<Height | Stop> {
   const id = listIdOf(list)
   const known = reading.heights.get(id)
   if (known !== undefined) return known
@@ -179,10 +189,8 @@ async function findHeight(reading: Reading, list: List): Promise<number | Stop> 
     return reader.fetchHeight(list.stream.name, list.partition, reading.state)
   })
   if (asked.kind !== 'answer') return asked
-  // Windows are half open, and this one includes the newest block.
-  const end = asked.answer.height + 1
-  reading.heights.set(id, end)
-  return end
+  reading.heights.set(id, asked.answer)
+  return asked.answer
 }
 
 /** True when the fault concerns this list alone, and the others are read. */

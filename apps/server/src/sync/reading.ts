@@ -2,7 +2,7 @@
  * The state of one job, which reads one opened connection up to one moment. Its parts share it and keep it up to date.
  */
 import type { Fault, SourceError } from '@assay/core'
-import type { ConnectorState, RawRecord, Stream } from '@assay/connectors'
+import type { ConnectorState, Height, RawRecord, Stream } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { Connections, OpenedConnection } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
@@ -99,8 +99,8 @@ export interface Reading {
   walked: Map<string, Span>
   /** Records were kept, this many; zero when a window was kept to its end. */
   onProgress(records: number): void
-  /** By list of blocks: where reading ends, from the height that was asked for once. */
-  heights: Map<string, number>
+  /** By list of blocks: where reading ends, asked for once. */
+  heights: Map<string, Height>
   /** Lists that this job has read a page of. */
   progressed: Set<string>
 }

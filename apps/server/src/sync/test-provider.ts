@@ -11,6 +11,7 @@ import type {
   CallsAtOnce,
   Connector,
   ConnectorState,
+  Height,
   Page,
   PageRequest,
   Partition,
@@ -48,9 +49,9 @@ export interface TestProvider extends Registry {
   lists: Map<string, TestRecord[]>
   partitions: Partition[]
   pageSize: number
-  height: { height: number; atMs: number }
+  height: Height
   /** May throw instead of giving the height. */
-  answerHeight(partition: string): { height: number; atMs: number }
+  answerHeight(partition: string): Height
   /** Every page that was asked for. */
   requests: PageRequest[]
   /** May change an answer, or throw instead of it. */

@@ -17,6 +17,7 @@ import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './
 import type { Chain } from './chains.ts'
 import { fetchHead, toBigInt, type ChainClient } from './client.ts'
 import { findDecimals } from './decimals.ts'
+import { fetchReach } from './index-height.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
 import {
@@ -89,7 +90,8 @@ async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const before = walk.round.chains[id]
   if (before?.units !== undefined && before.unasked === undefined) return true
   if (walk.spent.requests >= requestsPerCall) return false
-  const read = before ?? { height: (await fetchHead(client)).number, scans: {} }
+  if (before === undefined && walk.questions >= questionsPerCall) return false
+  const read = before ?? (await startRead(client, walk))
   walk.round.chains[id] = read
   if (!(await scanLists(client, walk, read))) return false
   if (!(await learnDecimals(client, walk, read))) return false
@@ -99,16 +101,22 @@ async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   return true
 }
 
+async function startRead(client: ChainClient, walk: Walk): Promise<ChainRound> {
+  const head = await fetchHead(client)
+  walk.questions += 1
+  return { height: await fetchReach(client, head), scans: {} }
+}
+
 function getState({ chains }: Walk, { id }: Chain): ChainState {
   return chains[id] ?? untouched
 }
 
 /** The contracts that the wallet has met since the last round. False when this call has asked enough. */
-async function scanLists(client: ChainClient, walk: Walk, { scans }: ChainRound): Promise<boolean> {
+async function scanLists(client: ChainClient, walk: Walk, { height, scans }: ChainRound): Promise<boolean> {
   for (;;) {
     const { scannedTo } = getState(walk, client.chain)
     const open = tokenStreams.flatMap((stream) => {
-      const scan = (scans[stream] ??= startScan(scannedTo))
+      const scan = (scans[stream] ??= startScan(scannedTo, height))
       return scan.ended === undefined ? [{ stream, scan }] : []
     })
     if (open.length === 0) return true

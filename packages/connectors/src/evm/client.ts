@@ -18,19 +18,23 @@ export interface ChainClient {
   chain: Chain
   rpc(method: string, params: readonly unknown[]): Promise<unknown>
   /** Rows as the index wrote them, to be kept verbatim. */
-  list(action: string, params: Readonly<Record<string, string | number>>): Promise<readonly unknown[]>
+  list(action: string, params: Params): Promise<readonly unknown[]>
+  /** What another module of the index answers. */
+  ask(module: string, action: string, params: Params): Promise<IndexAnswer>
   now(): number
   /** What was found out about the node. */
   node: { isOfChain: boolean }
 }
 
+type Params = Readonly<Record<string, string | number>>
+
 /** A contract refused the call. The caller decides whether that matters. */
 export class RevertedCall extends SourceError {}
 
-/** The index does not have this list. Blockscout says so with status 400. */
+/** The index does not have this list or module. Blockscout says so with status 400. */
 export class UnknownAction extends SourceError {}
 
-const unknownAction = /unknown action/i
+const unknownAction = /unknown (?:action|module)|invalid (?:action|module) name/i
 
 interface NodeAndIndex {
   rpc: string
@@ -55,6 +59,18 @@ function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): NodeAndIndex | unde
 }
 
 function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
+  async function fetchIndex(module: string, action: string, params: Params): Promise<string> {
+    const url = new URL(urls.index)
+    const query = { module, action, ...params }
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
+    const answer = await fetchAnswer(io, url.href)
+    if (answer.status === 200) return answer.text
+    if (answer.status === 400 && unknownAction.test(answer.text)) {
+      throw new UnknownAction('unreadable_answer', `${chain.name}: ${action}`)
+    }
+    throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
+  }
+
   return {
     chain,
     async rpc(method, params) {
@@ -67,15 +83,10 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
       if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
       return result
     },
-    async list(action, params) {
-      const url = new URL(urls.index)
-      const query = { module: 'account', action, ...params }
-      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
-      const what = `${chain.name}: ${action}`
-      const answer = await fetchAnswer(io, url.href)
-      if (answer.status === 200) return readRows(what, answer.text)
-      if (answer.status === 400 && unknownAction.test(answer.text)) throw new UnknownAction('unreadable_answer', what)
-      throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
+    list: async (action, params) => readRows(`${chain.name}: ${action}`, await fetchIndex('account', action, params)),
+    async ask(module, action, params) {
+      const text = await fetchIndex(module, action, params)
+      return readAnswer(`${chain.name}: ${action}`, indexAnswer, parseJson(text))
     },
     now: () => io.now(),
     node: { isOfChain: false },
@@ -139,22 +150,29 @@ function toRpcError(chain: Chain, method: string, { code, message }: { code: str
 const indexAnswer = z.custom<Record<string, unknown>>(isJsonObject).pipe(
   z.looseObject({
     // A number in some answers of Routescan.
-    status: z.preprocess((value) => (typeof value === 'string' ? value : JSON.stringify(value)), z.string()),
+    status: z.preprocess((value) => (typeof value === 'string' ? value : JSON.stringify(value)), z.string().catch('')),
     message: z.string().catch(''),
     result: z.unknown().optional(),
   }),
 )
+type IndexAnswer = z.infer<typeof indexAnswer>
 
 function readRows(what: string, text: string): readonly unknown[] {
-  const { status, message, result } = readAnswer(what, indexAnswer, parseJsonVerbatim(text))
+  const answer = readAnswer(what, indexAnswer, parseJsonVerbatim(text))
+  const { status, message, result } = answer
   if (status === '1' && Array.isArray(result)) return toPageRows(result as unknown[])
-  const words = `${message} ${typeof result === 'string' ? result : ''}`
   if (status === '0' && /^no\b.*\bfound/i.test(message)) return []
-  if (/rate limit|limit reached|too many requests/i.test(words)) throw new SourceError('rate_limited', what)
-  if (/time-?out|too busy/i.test(words)) throw new SourceError('venue_down', `${what}: the index is too busy`)
-  if (unknownAction.test(words)) throw new UnknownAction('unreadable_answer', what)
-  if (status === '2') throw new SourceError('data_hole', `${what}: not indexed yet`)
-  throw new SourceError('unreadable_answer', `${what}: status ${status.slice(0, 20)} without rows`)
+  throw toIndexError(what, answer)
+}
+
+/** What the words of an index mean that has not answered the question. */
+export function toIndexError(what: string, { status, message, result }: IndexAnswer): SourceError {
+  const words = `${message} ${typeof result === 'string' ? result : ''}`
+  if (/rate limit|limit reached|too many requests/i.test(words)) return new SourceError('rate_limited', what)
+  if (/time-?out|too busy/i.test(words)) return new SourceError('venue_down', `${what}: the index is too busy`)
+  if (unknownAction.test(words)) return new UnknownAction('unreadable_answer', what)
+  if (status === '2') return new SourceError('data_hole', `${what}: not indexed yet`)
+  return new SourceError('unreadable_answer', `${what}: status ${status.slice(0, 20)} without an answer`)
 }
 
 const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i)

@@ -8,11 +8,11 @@ import type { AccountReader, Budget, Connector, ConnectorState, Io, WalletCreden
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { requestsPerCall } from './ask-contracts.ts'
 import { fetchHoldings } from './balances.ts'
-import { createClients, fetchHead, type ChainClient } from './client.ts'
-import { rememberDecimals, type FindDecimals } from './decimals.ts'
+import { createClients, type ChainClient } from './client.ts'
 import { evmDefinition } from './definition.ts'
-import { fetchPage, rememberTimes, type Height } from './pages.ts'
-import { questionsPerCall } from './scan.ts'
+import { getHeight, getReach, openChain, type OpenChain } from './open-chain.ts'
+import { fetchPage } from './pages.ts'
+import { learnContracts, questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
@@ -60,19 +60,17 @@ export const connector: Connector = {
 }
 
 function openReader(credentials: WalletCredentials, io: Io): AccountReader {
-  const clients = new Map<string, OpenChain>()
+  const chains = new Map<string, OpenChain>()
   let listed: readonly ChainClient[] | undefined
   const listClients = (): readonly ChainClient[] => (listed ??= chooseChains(createClients(io), credentials))
 
-  /** What a reader learns about a chain once: its height, the times of blocks, and the decimals of tokens. */
-  function openChain(partition: string): OpenChain {
-    const opened = clients.get(partition)
+  function findChain(partition: string): OpenChain {
+    const opened = chains.get(partition)
     if (opened !== undefined) return opened
     const client = listClients().find(({ chain }) => String(chain.id) === partition)
     if (client === undefined) throw new SourceError('data_hole', `the chain ${partition} cannot be read here`)
-    const remembered = { findTime: rememberTimes(client), findDecimals: rememberDecimals(client) }
-    const chain: OpenChain = { client, ...remembered, height: undefined }
-    clients.set(partition, chain)
+    const chain = openChain(client)
+    chains.set(partition, chain)
     return chain
   }
 
@@ -86,13 +84,6 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
     const unread = listClients().flatMap(({ chain }) => (chains[chain.id] === undefined ? [chain.name] : []))
     const detail = `no answer since the wallet was connected: ${unread.join(', ')}`
     throw new SourceError('data_hole', detail, { unread })
-  }
-
-  async function readHeight(chain: OpenChain): Promise<Height> {
-    const atMs = io.now()
-    const { number } = await fetchHead(chain.client, chain.findTime)
-    chain.height = { height: number, atMs }
-    return chain.height
   }
 
   return {
@@ -116,23 +107,19 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
     },
     async fetchHeight(_, partition, state) {
       assertAnswered(partition, state)
-      return readHeight(openChain(partition))
+      return getReach(findChain(partition))
     },
     async fetchPage(request) {
       const stream = evmDefinition.streams.find(({ name }) => name === request.stream)
       if (stream === undefined) throw new RangeError(`EVM wallets have no stream ${JSON.stringify(request.stream)}`)
-      const chain = openChain(request.partition)
-      const height = chain.height ?? (await readHeight(chain))
-      const { tokens = [] } = readState(request.state).chains[request.partition] ?? {}
+      const chain = findChain(request.partition)
+      const height = await getHeight(chain)
+      const known = readState(request.state)
+      const { tokens = [] } = known.chains[request.partition] ?? {}
       const context = { ...chain, address: readAddress(credentials), height, tokens }
-      return fetchPage(context, stream.name, request)
+      const page = await fetchPage(context, stream.name, request)
+      const state = learnContracts(known, stream.name, request.partition, page.records)
+      return state === undefined ? page : { ...page, state: { ...request.state, ...state } }
     },
   }
-}
-
-interface OpenChain {
-  client: ChainClient
-  findTime: ReturnType<typeof rememberTimes>
-  findDecimals: FindDecimals
-  height: Height | undefined
 }

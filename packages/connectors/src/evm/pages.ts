@@ -20,7 +20,7 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import type { Height, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { isFungible } from './assets.ts'
 import { toReplaceableDepth } from './chains.ts'
@@ -74,16 +74,11 @@ const pageMarkSchema = z.object({
 })
 type PageMark = z.infer<typeof pageMarkSchema>
 
-export interface Height {
-  height: number
-  /** When it was requested. */
-  atMs: number
-}
-
 export interface PageContext {
   client: ChainClient
   /** The wallet's address, in lower case. */
   address: string
+  /** Of the node, which may be ahead of the index. */
   height: Height
   /** A reader keeps them, because all lists of a chain have the same edges. */
   findTime(block: number): Promise<number | undefined>

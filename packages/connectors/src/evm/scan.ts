@@ -3,16 +3,20 @@
  * address has. A list is read by blocks, one query at a time, and everything that a query finds is kept.
  */
 import type { Address } from 'viem'
-import { toReplaceableDepth, type Chain } from './chains.ts'
+import type { RawRecord } from '../kit/connector.ts'
+import { getChain, toReplaceableDepth, type Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
 import { pageSize, pagesMax, toAction } from './pages.ts'
 import { parseToken, type TokenRow } from './records.ts'
 import {
+  keyOf,
   tokenStreams,
   withNfts,
+  withRoom,
   withTokens,
   type ChainRound,
   type ChainState,
+  type EvmState,
   type Nft,
   type Scan,
   type Token,
@@ -21,8 +25,11 @@ import { isFungible, listPieces, toContract } from './assets.ts'
 
 type TokenStream = (typeof tokenStreams)[number]
 
-/** The most queries in one call, for the lists of two chains. The budget charges this many; the next call continues. */
-export const questionsPerCall = 2 * tokenStreams.length
+/**
+ * The most queries in one call: for two chains, how far the index is and the lists. The budget charges this many; the
+ * next call continues.
+ */
+export const questionsPerCall = 2 * (1 + tokenStreams.length)
 
 /**
  * The most requests for one list. The rest of a longer list is left to the next round, so that its balances do not
@@ -32,8 +39,9 @@ const questionsPerScan = 10
 
 const skippedMax = 50_000
 
-export function startScan(scannedTo: number): Scan {
-  return { block: scannedTo, page: 1, questions: 0, rows: 0 }
+/** What was scanned above the present height may have been scanned too early, so everything is scanned again. */
+export function startScan(scannedTo: number, height: number): Scan {
+  return { block: scannedTo > height ? 0 : scannedTo, page: 1, questions: 0, rows: 0 }
 }
 
 export interface ScanStep {
@@ -51,16 +59,45 @@ export async function scanOn(
 ): Promise<ScanStep> {
   const { block: startblock, page } = scan
   const answer = await client.list(toAction(stream), { address, startblock, page, offset: pageSize, sort: 'asc' })
-  const rows = answer.flatMap((row) => findToken(row) ?? [])
+  const rows = answer.flatMap((row) => findToken(JSON.stringify(row)) ?? [])
   return {
     scan: moveOn(scan, rows, answer.length),
-    learn: (before) => ({
-      ...before,
-      ...(stream === 'erc20'
-        ? { tokens: withTokens(client.chain, before.tokens, toTokens(client.chain, rows)) }
-        : { nfts: withNfts(before.nfts, toNfts(stream, rows)) }),
-    }),
+    learn: (before) => withContracts(client.chain, before, stream, rows),
   }
+}
+
+/**
+ * The state with the contracts that a page shows, so that the balances never know fewer of them than the history. An
+ * index may list a transfer after the scan has passed its block. Undefined if the page shows none that is new.
+ */
+export function learnContracts(
+  { address, chains, round }: EvmState,
+  stream: string,
+  partition: string,
+  records: readonly RawRecord[],
+): EvmState | undefined {
+  const before = chains[partition]
+  const list = tokenStreams.find((name) => name === stream)
+  if (before === undefined || list === undefined) return undefined
+  const rows = records.flatMap(({ body }) => findToken(body) ?? [])
+  const after = withContracts(getChain(partition), before, list, rows)
+  if (namesOf(after) === namesOf(before)) return undefined
+  // Its places in the lists of the state have changed, so this chain is asked again.
+  const others = Object.fromEntries(Object.entries(round?.chains ?? {}).filter(([id]) => id !== partition))
+  const left = { startedAtMs: 0, ...round, chains: others }
+  const kept = withRoom({ chains: { ...chains, [partition]: after }, round: left })
+  if (namesOf(kept[partition] ?? before) === namesOf(before)) return undefined
+  return { address, chains: kept, ...(round === undefined ? {} : { round: left }) }
+}
+
+function namesOf({ tokens, nfts }: ChainState): string {
+  return [...tokens.map(({ address }) => address), ...nfts.map(keyOf)].join()
+}
+
+function withContracts(chain: Chain, before: ChainState, stream: TokenStream, rows: readonly TokenRow[]): ChainState {
+  return stream === 'erc20'
+    ? { ...before, tokens: withTokens(chain, before.tokens, toTokens(chain, rows)) }
+    : { ...before, nfts: withNfts(before.nfts, toNfts(stream, rows)) }
 }
 
 /** Only an empty page ends a list: an index may give fewer rows for a page than it was asked for. */
@@ -84,18 +121,19 @@ function toPlace({ block, page, last }: { block: number; page: number; last: num
 /** After all lists were read: the block up to which they need not be read again. */
 export function withScanned(chain: Chain, state: ChainState, { height, scans }: ChainRound): ChainState {
   const all = Object.values(scans)
-  // A block may be replaced, and an index is behind.
-  const final = Math.max(state.scannedTo, height - toReplaceableDepth(chain))
+  // A block may be replaced.
+  const before = state.scannedTo > height ? 0 : state.scannedTo
+  const final = Math.max(before, height - toReplaceableDepth(chain))
   const scannedTo = Math.min(final, ...all.flatMap(({ ended, block }) => (ended === 'cut' ? block : [])))
   // Nothing was found: a new state is not worth writing until there is much to skip.
-  const isIdle = all.every(({ rows }) => rows === 0) && scannedTo - state.scannedTo < skippedMax
+  const isIdle = all.every(({ rows }) => rows === 0) && Math.abs(scannedTo - state.scannedTo) < skippedMax
   return isIdle ? state : { ...state, scannedTo }
 }
 
 /** A row that cannot be parsed is reported by its page. */
-function findToken(row: unknown): TokenRow | undefined {
+function findToken(body: string): TokenRow | undefined {
   try {
-    return parseToken(JSON.stringify(row))
+    return parseToken(body)
   } catch {
     return undefined
   }

@@ -54,6 +54,7 @@ const unitsSchema = z.object({
 /** Which tokens and collectibles are left, as ranges of their list, and how much was done to find those that fail. */
 const unaskedSchema = z.object({ groups: z.array(z.tuple([z.number(), z.number()])), effort: z.number() })
 const chainRoundSchema = z.object({
+  /** Of the newest block that both the node and the index have. */
   height: z.number(),
   scans: z.partialRecord(z.enum(tokenStreams), scanSchema),
   /** How much was done to find contracts that do not say their decimals, and whether the others were asked. */

@@ -45,6 +45,10 @@ export interface TestChain {
   answers: { status: number; text: string }[]
   /** The most rows that the index gives for a page, however many are requested. */
   rowsMax: number
+  /** The last block that the index has, if it is behind the node. */
+  indexHeight: number
+  /** How the index answers how far it is: as Etherscan, as Blockscout, or only by its proxy of a node, if at all. */
+  heightForm: 'etherscan' | 'blockscout' | 'proxy' | 'none'
   /** What the index reads of a query. */
   toQuery(query: URLSearchParams): URLSearchParams
   questions: URLSearchParams[]
@@ -74,7 +78,13 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     nowMs: timeOf(20_000) * 1000 + 5_000,
     ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
-    ...{ decimals: 6, rowsMax: 10_000, toQuery: (query: URLSearchParams) => query },
+    ...{
+      decimals: 6,
+      indexHeight: Infinity,
+      heightForm: 'etherscan',
+      rowsMax: 10_000,
+      toQuery: (query: URLSearchParams) => query,
+    },
   }
   return chain
 }
@@ -100,6 +110,7 @@ function answerIndex(chain: TestChain, given: URLSearchParams, isMain: boolean):
   const query = chain.toQuery(given)
   const planned = chain.answers.shift()
   if (planned !== undefined) return planned
+  if (query.get('module') !== 'account') return answerHeight(chain, query)
   const [page, offset] = [Number(query.get('page')), Number(query.get('offset'))]
   if (page * offset > 10_000) {
     const message = 'Result window is too large, PageNo x Offset size must be less than or equal to 10000'
@@ -107,11 +118,30 @@ function answerIndex(chain: TestChain, given: URLSearchParams, isMain: boolean):
   }
   const [start, end] = [Number(query.get('startblock') ?? 0), Number(query.get('endblock') ?? 99_999_999)]
   const rows = isMain ? (chain.lists.get(query.get('action') ?? '') ?? []) : []
-  const found = rows.filter(({ blockNumber }) => start <= Number(blockNumber) && Number(blockNumber) <= end)
+  const last = Math.min(end, chain.indexHeight)
+  const found = rows.filter(({ blockNumber }) => start <= Number(blockNumber) && Number(blockNumber) <= last)
   const size = Math.min(offset, chain.rowsMax)
   const result = found.slice((page - 1) * size, page * size)
   if (result.length > 0) return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }
   return { status: 200, text: JSON.stringify({ status: '0', message: 'No transactions found', result: [] }) }
+}
+
+/** docs.etherscan.io (getblocknobytime, eth_blockNumber) and docs.blockscout.com (rpc/block, getblocknobytime). */
+function answerHeight(chain: TestChain, query: URLSearchParams): { status: number; text: string } {
+  const { heightForm, height, indexHeight } = chain
+  const indexed = Math.min(height, indexHeight)
+  const asked = `${query.get('module')} ${query.get('action')}`
+  if (asked === 'proxy eth_blockNumber' && heightForm === 'proxy') {
+    return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 83, result: `0x${indexed.toString(16)}` }) }
+  }
+  if (asked !== 'block getblocknobytime' || heightForm === 'proxy' || heightForm === 'none') {
+    const result = 'Error! Missing Or invalid Action name'
+    return { status: 200, text: JSON.stringify({ status: '0', message: 'NOTOK', result }) }
+  }
+  const before = Math.floor((Number(query.get('timestamp')) - timeOf(0)) / 12)
+  const found = String(Math.min(before, indexed))
+  const result = heightForm === 'blockscout' ? { blockNumber: found } : found
+  return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }
 }
 
 function findError(chain: TestChain, method: string, params: readonly unknown[]): NodeError | undefined {

@@ -270,6 +270,18 @@ export interface Account {
   state?: ConnectorState
 }
 
+/** How far the provider has read its chain. */
+export interface Height {
+  height: number
+  /** When it was asked. */
+  atMs: number
+  /**
+   * Set when the provider is so far behind its chain that people should know, with the details for the log: the list is
+   * read up to `height`, and the rest is reported as a `data_hole`.
+   */
+  behind?: string
+}
+
 /** Reads the account that one credential opens. Holds no network connection and needs no closing. */
 export interface AccountReader {
   verify(): Promise<Account>
@@ -280,8 +292,11 @@ export interface AccountReader {
    * `known` are the lists that were named before.
    */
   listPartitions?(state: ConnectorState, known?: readonly KnownPartition[]): Promise<Partition[]>
-  /** The present height, for streams in blocks. A `data_hole` leaves out this list, and the others are read. */
-  fetchHeight?(stream: string, partition: string, state: ConnectorState): Promise<{ height: number; atMs: number }>
+  /**
+   * Up to which block the lists can be read, for streams in blocks. A `data_hole` leaves out this list, and the others
+   * are read.
+   */
+  fetchHeight?(stream: string, partition: string, state: ConnectorState): Promise<Height>
   fetchPage(request: PageRequest): Promise<Page>
 }
 

@@ -270,6 +270,36 @@ describe('blocks', () => {
     const after = await askNode<string>(sandbox, 1, 'eth_blockNumber')
     assert.ok(BigInt(after) >= BigInt(result ?? ''))
   })
+
+  // https://docs.etherscan.io/api-reference/endpoint/ethblocknumber
+  it('eth_blockNumber of the proxy: the same', async () => {
+    const { result } = await wallet.ask(1, 'eth_blockNumber', { module: 'proxy' })
+    const after = await askNode<string>(sandbox, 1, 'eth_blockNumber')
+    assert.ok(BigInt(after) >= BigInt(String(result)))
+  })
+
+  it('an explorer whose clock is behind has neither the blocks nor the rows of the time since', async () => {
+    const all = await wallet.list(1, 'txlist')
+    const fault = { kind: 'clock_skew', skew_ms: -43_200_000, endpoint: '/api' }
+    const late = Math.floor(Date.now() / 1000)
+    const find = async (): Promise<number> =>
+      Number((await block('getblocknobytime', { timestamp: String(late + 10 ** 6), closest: 'before' })).result)
+    const newest = await find()
+    await control(sandbox, 'POST', 'providers/evm/faults', fault)
+    try {
+      // Blocks of Ethereum are twelve seconds apart.
+      assert.ok(Math.abs(newest - (await find()) - 3_600) < 10)
+      const { result } = (await block('eth_block_number')) as unknown as { result: string }
+      assert.ok(Math.abs(newest - Number(result) - 3_600) < 10)
+      const listed = await wallet.list(1, 'txlist')
+      assert.deepEqual(
+        listed.map((row) => row['hash']),
+        all.filter((row) => Number(row['blockNumber']) <= Number(result)).map((row) => row['hash']),
+      )
+    } finally {
+      await control(sandbox, 'DELETE', 'providers/evm/faults')
+    }
+  })
 })
 
 describe('paging', () => {

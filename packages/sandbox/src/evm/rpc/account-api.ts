@@ -2,8 +2,12 @@
  * The account API of an explorer. Sources, one page for each action:
  *   https://docs.etherscan.io/api-reference/endpoint/{balance,balancemulti,txlist,txlistinternal,tokentx,tokennfttx,
  *   token1155tx,txsbeaconwithdrawal,getblocknobytime}, https://docs.blockscout.com/devs/apis/rpc/account (keys are
- *   optional; logIndex, transactionHash, index and callType) and /devs/apis/rpc/block (eth_block_number).
+ *   optional; logIndex, transactionHash, index and callType) and /devs/apis/rpc/block (eth_block_number),
+ *   https://docs.etherscan.io/api-reference/endpoint/ethblocknumber (module=proxy).
  * A row has the fields of both explorers where they differ in name.
+ *
+ * An explorer has the blocks up to its own time. With `clock_skew` it is behind the node, as a real one is while it
+ * indexes.
  */
 import type { WireAnswer } from '../../core/serving/listener.ts'
 import type { CallContext } from '../../core/serving/provider-server.ts'
@@ -68,11 +72,8 @@ const actions: Readonly<Record<string, Action>> = {
     return Promise.resolve(list(cut(query, context, rows, ({ block }) => block).map(describeWithdrawal)))
   },
   'block getblocknobytime': getBlockNumberByTime,
-  'block eth_block_number': async ({ chain }) =>
-    Promise.resolve({
-      status: 200,
-      body: JSON.stringify({ jsonrpc: '2.0', result: toQuantity(chain.headNumber()), id: 1 }),
-    }),
+  'block eth_block_number': getBlockNumber,
+  'proxy eth_blocknumber': getBlockNumber,
 }
 
 export async function answerAccountApi(
@@ -153,7 +154,10 @@ function cut<R>(
     const message = `Result window is too large, PageNo x Offset size must be less than or equal to ${windowMax}`
     refuse(explorerFailure(message, null))
   }
-  const within = rows.filter((row) => blockOf(row).number >= first && blockOf(row).number <= last)
+  const within = rows.filter((row) => {
+    const { number, timeS } = blockOf(row)
+    return number >= first && number <= last && timeS <= toSeconds(context)
+  })
   if (query.get('sort') === 'desc') within.reverse()
   const view: View<R> = { count: within.length, cut: (offset, count) => within.slice(offset, offset + count) }
   return context.cutPage(view, (page - 1) * size, size)
@@ -165,13 +169,23 @@ function integerOf(query: URLSearchParams, name: string): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-async function getBlockNumberByTime({ chain, query }: Call): Promise<WireAnswer> {
+function toSeconds({ nowMs }: CallContext): number {
+  return Math.floor(nowMs / 1000)
+}
+
+async function getBlockNumber({ chain, context }: Call): Promise<WireAnswer> {
+  const newest = await chain.blockNumberAt(toSeconds(context))
+  return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', result: toQuantity(newest), id: 1 }) }
+}
+
+async function getBlockNumberByTime({ chain, query, context }: Call): Promise<WireAnswer> {
   const timeS = integerOf(query, 'timestamp')
   const closest = query.get('closest') ?? 'before'
   if (timeS === undefined) return notOk('Error! Invalid timestamp')
-  const before = await chain.blockNumberAt(timeS)
+  const newest = await chain.blockNumberAt(toSeconds(context))
+  const before = Math.min(newest, await chain.blockNumberAt(timeS))
   const beforeS = await chain.timeOf(before)
   if (closest === 'before') return beforeS <= timeS ? ok(String(before)) : notOk('Error! No closest block found')
   if (beforeS >= timeS) return ok(String(before))
-  return before < chain.headNumber() ? ok(String(before + 1)) : notOk('Error! No closest block found')
+  return before < newest ? ok(String(before + 1)) : notOk('Error! No closest block found')
 }
