@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import { minuteMs, SourceError } from '@assay/core'
 import { address as toAddress, createSolanaRpc, signature as toSignature } from '@solana/kit'
 import type { ConnectionRef } from '../../../apps/server/src/owner.ts'
@@ -269,6 +270,31 @@ describe('wallets on Solana', async () => {
     await assertInnerMove(world, oddRef, odd)
   })
 
+  it('handed_stake: the past of a stake account that a stranger hands over is not the wallet’s history', async () => {
+    const victim = await world.newWallet('handed_stake')
+    const victimRef = await world.connect(victim)
+    const rpc = createSolanaRpc(engine.sandbox.urls.solana)
+    const { accounts } = await victim.state()
+    const stakes = accounts.filter(({ kind }) => kind === 'stake')
+    assert.equal(stakes.length, 2)
+    for (const { address } of stakes) {
+      const { value } = await rpc.getAccountInfo(toAddress(address), { encoding: 'jsonParsed' }).send()
+      assert.match(inspect(value?.data, { depth: null }), new RegExp(`withdrawer: '${victim.address}'`))
+    }
+    const rows = await engine.db.rows<{ kind: string; amount: string }>(
+      `select concat_ws(' ', t.type, t.category) as kind, p.amount::text as amount
+       from transactions t join postings p on p.user_key = t.user_key and p.transaction_id = t.id
+       where t.user_key = $1 and t.connection_key = $2`,
+      [victimRef.userKey, victimRef.connectionKey],
+    )
+    const amounts = rows.filter(({ kind }) => kind !== 'input_only staking_reward').map(({ amount }) => Number(amount))
+    assert.ok(rows.length > amounts.length)
+    assert.ok(Math.max(...amounts) < 100 && Math.min(...amounts) > -5, amounts.join(', '))
+    await assertSame(world, victimRef, victim)
+    await assertJudged(world, victimRef, victim)
+    assert.equal((await engine.connections.find(victimRef, victimRef.connectionId))?.proof_grade, 'proved')
+  })
+
   it('an address that was never used is read without a fault, and a later payment to it appears once', async () => {
     const fresh = await world.newWallet('empty')
     const empty = await world.connect(fresh)
@@ -334,7 +360,9 @@ describe('wallets on Solana', async () => {
     await assertSame(world, reading, odd)
   })
 
-  const further = scenariosOf('solana', 'own file').filter((name) => !['default', 'empty', 'odd'].includes(name))
+  const further = scenariosOf('solana', 'own file').filter(
+    (name) => !['default', 'empty', 'odd', 'handed_stake'].includes(name),
+  )
   for (const scenario of further) {
     it(`${scenario}: everything is read, and the proof is right about every asset`, async () => {
       const other = await world.newWallet(scenario)

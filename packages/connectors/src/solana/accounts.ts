@@ -41,7 +41,7 @@ export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> 
   return {
     fingerprint: createHash('sha256').update(`solana\n${address}`).digest('hex'),
     ...{ excess: [], missing: [], keyExpiresAtMs: null },
-    state: { address, tokens: [], stakes: [] },
+    state: { address, tokens: [], stakes: [], ownership: {} },
   }
 }
 
@@ -193,8 +193,12 @@ async function toStakes(
 }
 
 function findStake(address: string, account: unknown, owner: string): HeldStake[] {
-  const found = stakeAccount.safeParse(account)
-  if (!found.success || found.data.owner !== stakeProgram) return []
-  const { lamports, data } = found.data
-  return data.parsed.info.meta.authorized.withdrawer === owner ? [{ address, lamports }] : []
+  const { lamports } = stakeAccount.safeParse(account).data ?? {}
+  return lamports !== undefined && findWithdrawer(account) === owner ? [{ address, lamports }] : []
+}
+
+/** The address that may withdraw from an account, with numbers as text; undefined when it is not a stake account. */
+export function findWithdrawer(account: unknown): string | undefined {
+  const { owner, data } = stakeAccount.safeParse(account).data ?? {}
+  return owner === stakeProgram ? data?.parsed.info.meta.authorized.withdrawer : undefined
 }

@@ -70,7 +70,7 @@ describe('a Solana wallet', () => {
     node.accounts.set(wallet, { owner: '11111111111111111111111111111111', lamports: 5n, data: ['', 'base64'] })
     const used = await open(node, { address: `solana:${wallet}?amount=1` }).verify()
     assert.equal(used.fingerprint, unused.fingerprint)
-    assert.deepEqual(used.state, { address: wallet, tokens: [], stakes: [] })
+    assert.deepEqual(used.state, { address: wallet, tokens: [], stakes: [], ownership: {} })
     node.accounts.set(wallet, { owner: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', lamports: 5n })
     await assert.rejects(open(node).verify(), isFault('invalid_credentials'))
     await assert.rejects(open(node, { address: `${wallet}x` }).verify(), isFault('invalid_credentials'))
@@ -238,7 +238,7 @@ describe('lists of a Solana wallet', () => {
     const reader = open(node)
     const first = await walk(reader, wallet, recent)
     assert.deepEqual(first.keys, ['both'])
-    assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], stakes: [] })
+    assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], stakes: [], ownership: {} })
     const lists = await reader.listPartitions?.(first.state)
     assert.deepEqual(
       lists?.map(({ partition }) => partition),
@@ -264,7 +264,10 @@ describe('lists of a Solana wallet', () => {
     const { state } = await walk(open(node), wallet, recent)
     assert.deepEqual(state['stakes'], [stake, 'Split', 'Merged'])
     const lists = (await open(node).listPartitions?.(state)) ?? []
-    assert.deepEqual(lists.filter(({ stream }) => stream === 'rewards').length, 3)
+    assert.deepEqual(
+      lists.map(({ stream, partition }) => [stream, partition]),
+      [wallet, stake, 'Split', 'Merged'].map((partition) => ['transactions', partition]),
+    )
   })
 
   it('a failed transaction shows no stake account: a stranger can name any account and any wallet in it', async () => {
@@ -384,19 +387,22 @@ describe('lists of a Solana wallet', () => {
     assert.deepEqual(state, { address: wallet })
   })
 
-  it('rewards are requested by epoch, from the first transaction of the account to the last epoch that was paid', async () => {
+  /** The stake account became the wallet's in the first of these slots, was another's since the second, and so on. */
+  function ownedSince(...slots: number[]): ConnectorState {
+    const changes = slots.map((slot, index) => ({
+      ...{ signature: `in ${slot}`, slot, isOwn: index % 2 === 0, isFinal: true },
+    }))
+    const known = { upTo: null, slot: 802 * 432_000, changes: changes.toReversed() }
+    return { address: wallet, tokens: [], stakes: [stake], ownership: { [stake]: known } }
+  }
+
+  it('rewards are requested by epoch, from when the account became the wallet’s to the last epoch that was paid', async () => {
     const node = startNode()
-    const firstSlot = 790 * 432_000 + 5
-    node.transactions.push({
-      signature: 'made',
-      atSeconds: firstSlot,
-      accounts: [{ key: stake, before: 0n, after: 5n }],
-    })
+    const state = ownedSince(790 * 432_000 + 5)
     for (const epoch of [791, 795, 799, 800]) {
       node.rewards.set(`${stake}:${epoch}`, { amount: 7_000_001n, effectiveSlot: (epoch + 1) * 432_000 })
     }
-    node.accounts.set(stake, { owner: 'Stake11111111111111111111111111111111111111' })
-    const rewards = await walk(open(node), stake, recent, { stream: 'rewards' })
+    const rewards = await walk(open(node), stake, recent, { stream: 'rewards', state })
     assert.deepEqual([rewards.keys, rewards.lastingMark], [['791', '795', '799'], '800'])
     const [record] = rewards.pages.flatMap(({ records }) => records)
     assert.equal(record?.occurredAtMs, 792 * 432_000 * 1_000)
@@ -404,24 +410,35 @@ describe('lists of a Solana wallet', () => {
     // In the first blocks of an epoch the last one is still being paid.
     Object.assign(node.epoch, { epoch: 801, slotIndex: 100, absoluteSlot: 801 * 432_000 + 100 })
     assert.deepEqual(
-      (await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800' })).lastingMark,
+      (await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800', state })).lastingMark,
       '800',
     )
     Object.assign(node.epoch, { slotIndex: 9_000, absoluteSlot: 801 * 432_000 + 9_000 })
-    const later = await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800' })
+    const later = await walk(open(node), stake, recent, { stream: 'rewards', lastingMark: '800', state })
     assert.deepEqual([later.keys, later.lastingMark, later.pages.length], [['800'], '801', 2])
   })
 
-  it('a closed account is queried up to its last transaction, and for later epochs as they come', async () => {
+  it('rewards that were paid to another owner are left out, and later epochs are requested as they come', async () => {
     const node = startNode()
-    for (const epoch of [700, 703]) {
-      const accounts = [{ key: stake, before: 0n, after: 5n }]
-      node.transactions.push({ signature: `in ${epoch}`, atSeconds: epoch * 432_000 + 5, accounts })
+    for (const epoch of [698, 699, 700, 702, 703, 799])
       node.rewards.set(`${stake}:${epoch}`, { amount: 1n, effectiveSlot: (epoch + 1) * 432_000 })
-    }
-    const { keys, lastingMark } = await walk(open(node), stake, recent, { stream: 'rewards' })
-    assert.deepEqual([keys, lastingMark], [['700', '703'], '800'])
+    const state = ownedSince(700 * 432_000 + 5, 703 * 432_000 + 5)
+    const { keys, lastingMark } = await walk(open(node), stake, recent, { stream: 'rewards', state })
+    assert.deepEqual([keys, lastingMark], [['700', '702'], '800'])
     assert.equal(node.asked.filter(({ method }) => method === 'getInflationReward').length, 4)
+  })
+
+  it('rewards wait until it is known who owned the account when they were paid', async () => {
+    const node = startNode()
+    node.rewards.set(`${stake}:799`, { amount: 1n, effectiveSlot: 800 * 432_000 })
+    const state = ownedSince(798 * 432_000)
+    const known = (state['ownership'] as Record<string, object>)[stake]
+    const stale = { ...state, ownership: { [stake]: { ...known, slot: 800 * 432_000 - 1 } } }
+    const first = await walk(open(node), stake, recent, { stream: 'rewards', state: stale })
+    assert.deepEqual([first.keys, first.lastingMark], [[], '799'])
+    const second = await walk(open(node), stake, recent, { stream: 'rewards', state, lastingMark: first.lastingMark })
+    assert.deepEqual([second.keys, second.lastingMark], [['799'], '800'])
+    await assert.rejects(walk(open(node), 'Other', recent, { stream: 'rewards', state }), isFault('data_hole'))
   })
 
   for (const [code, fault] of [
@@ -445,7 +462,6 @@ describe('lists of a Solana wallet', () => {
     it(`an answer ${name} is unreadable, and not a bug of ours`, async () => {
       const node = startNode()
       node.rewards.set(`${stake}:799`, { amount: 7n, effectiveSlot: 800 * 432_000 })
-      node.accounts.set(stake, { owner: 'Stake11111111111111111111111111111111111111' })
       const io = {
         ...node.io,
         fetch: async (...request: Parameters<typeof fetch>) => {
@@ -455,7 +471,7 @@ describe('lists of a Solana wallet', () => {
       }
       const reader = connector.open({ type: 'wallet', address: wallet }, io)
       await assert.rejects(
-        walk(reader, stake, recent, { stream: 'rewards', lastingMark: '799' }),
+        walk(reader, stake, recent, { stream: 'rewards', lastingMark: '799', state: ownedSince(1) }),
         isFault('unreadable_answer'),
       )
     })

@@ -9,7 +9,7 @@ import { createNames } from './names.ts'
 import { fetchTransactions } from './pages.ts'
 import { fetchRewards } from './rewards.ts'
 import { createRpc } from './rpc.ts'
-import { readState, withAccounts } from './state.ts'
+import { listOwnStakes, readState, withAccounts } from './state.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 export const connector: Connector = {
@@ -39,8 +39,8 @@ export const connector: Connector = {
   },
   linkKeys,
   ownAddresses(state) {
-    const { address, tokens, stakes } = readState(state)
-    return [address, ...tokens, ...stakes]
+    const known = readState(state)
+    return [known.address, ...known.tokens, ...listOwnStakes(known)]
   },
   toTransactions,
 }
@@ -58,11 +58,12 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
       return { balances, ...(learned === undefined ? {} : { state: learned }) }
     },
     async listPartitions(state) {
-      const { address, tokens, stakes } = readState(state)
+      const known = readState(state)
+      const { address, tokens, stakes } = known
       if (address === '') return []
       return [
         ...[address, ...tokens, ...stakes].map((partition) => ({ stream: 'transactions', partition })),
-        ...stakes.map((partition) => ({ stream: 'rewards', partition })),
+        ...listOwnStakes(known).map((partition) => ({ stream: 'rewards', partition })),
       ]
     },
     async fetchPage(request) {

@@ -5,22 +5,23 @@
  *
  * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
  * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake
- * account all of them are kept, because only the list shows that this account belongs to the wallet.
+ * account all of them are kept from the time when it was the wallet's, because only the list shows that it was.
  *
  * Signatures that are not final yet are kept in the list's lasting mark. When a later read does not show it, the node
  * is asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
  * final stays final, and a node may have cleaned up old blocks.
  */
-import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { parseJsonVerbatim, withTextNumbers } from '../kit/json.ts'
+import { withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
+import { fetchListed, isFinal, rowSchema, signaturesAnswer, type ListedReader, type Row } from './listed.ts'
 import type { FetchNames } from './names.ts'
-import { readTransaction, toBody } from './records.ts'
-import { commitment, digits, readSome, type Outcome, type Rpc } from './rpc.ts'
-import { readState, withAccounts } from './state.ts'
+import { ownershipMarkSchema, readOwnership, startOwnership, toSides, type OwnershipMark } from './ownership.ts'
+import { readTransaction, sidesSchema, toBody } from './records.ts'
+import { commitment, readSome } from './rpc.ts'
+import { changeSchema, readState, withAccounts, type OwnerChange } from './state.ts'
 
 const pageSize = 20
 const skippedPerPage = 1_000
@@ -34,65 +35,100 @@ const recentMax = 100
 const recent = z.object({ key: z.string(), atMs: z.number() })
 type Recent = z.infer<typeof recent>
 
-const rowSchema = z.object({
-  signature: z.string(),
-  blockTime: digits.nullish(),
-  confirmationStatus: z.string().nullish(),
-})
-type Row = z.infer<typeof rowSchema>
-const signaturesAnswer = z.array(rowSchema)
+/** In the list of a stake account a row has its sides. */
+const wantedSchema = z.object({ ...rowSchema.shape, sides: sidesSchema.optional() })
+type WantedRow = z.infer<typeof wantedSchema>
 
-const pageMarkSchema = z.object({
+const walkMarkSchema = z.object({
   /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
   isSkipping: z.boolean(),
   /** Signatures that were listed and that the next page reads. */
-  wanted: z.array(rowSchema),
+  wanted: z.array(wantedSchema),
   /** They are the last of the window. */
   isLast: z.boolean(),
   /** Unfinished transactions of earlier reads that this walk has not shown yet. */
   unseen: z.array(recent),
   /** Unfinished transactions that this walk has shown. */
   shown: z.array(recent),
+  /** For the list of a stake account: the changes of its owner that are older than `before`. */
+  changes: z.array(changeSchema).optional(),
 })
+type WalkMark = z.infer<typeof walkMarkSchema>
+const pageMarkSchema = z.union([walkMarkSchema, ownershipMarkSchema])
 type PageMark = z.infer<typeof pageMarkSchema>
 
-export interface PageContext {
-  rpc: Rpc
+export interface PageContext extends ListedReader {
   fetchNames: FetchNames
   address: string
-  /** Transactions that this reader has read, as text: one may be in several lists. */
-  seen: Map<string, string>
   nowMs: number
 }
 
 export async function fetchTransactions(context: PageContext, request: PageRequest): Promise<Page> {
-  const { window, pageMark, lastingMark } = request
-  const at =
-    pageMark === null ? startOf(window, lastingMark, context.nowMs) : pageMarkSchema.parse(JSON.parse(pageMark))
+  const { partition, pageMark } = request
+  const isStake = readState(request.state).stakes.includes(partition)
+  const start = (): PageMark => (isStake ? startOwnership([partition]) : startOf(context, request))
+  const at = pageMark === null ? start() : pageMarkSchema.parse(JSON.parse(pageMark))
+  if ('path' in at) return findOwners(context, request, at)
   return at.wanted.length === 0 ? listSignatures(context, request, at) : readWanted(context, request, at)
 }
 
-async function listSignatures(context: PageContext, request: PageRequest, at: PageMark): Promise<Page> {
+/** The history of a stake account is read after it is known when the account was the wallet's. */
+async function findOwners(context: PageContext, request: PageRequest, at: OwnershipMark): Promise<Page> {
+  const given = readState(request.state)
+  const { state = given, next } = await readOwnership({ ...context, state: given }, at)
+  const { changes = [] } = state.ownership[request.partition] ?? {}
+  return {
+    records: [],
+    next: JSON.stringify(next ?? { ...startOf(context, request), changes }),
+    ...(state === given ? {} : { state }),
+  }
+}
+
+async function listSignatures(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
   const { window, partition, lastingMark } = request
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
-  const rows = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
-  const inside = rows.filter((row) => isInside(window, row))
+  const listed = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
+  const rows = withSides(listed, at.changes)
+  const inside = rows.filter(({ row }) => isInside(window, row) && isConcerned(row))
   const wanted = inside.slice(0, pageSize)
   const isCut = inside.length > wanted.length
   const last = isCut ? wanted.at(-1) : rows.at(-1)
-  const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start - toleranceMs)
+  const isPast = listed.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start - toleranceMs)
   // A page that is not full does not end a list: nodes may give less.
   const isMore = last !== undefined && (isCut || !isPast)
   if (wanted.length === 0 && !isMore)
     return { records: [], next: null, ...(await finish(context, window, lastingMark, at)) }
-  const isSkipping = at.isSkipping && wanted.length === 0
-  const next: PageMark = { ...at, before: last?.signature ?? '', isSkipping, wanted, isLast: !isMore }
+  const next: WalkMark = {
+    ...at,
+    ...{ before: last?.row.signature ?? '', isSkipping: at.isSkipping && wanted.length === 0 },
+    ...{ wanted: wanted.map(({ row }) => row), isLast: !isMore },
+    ...(last?.older === undefined ? {} : { changes: [...last.older] }),
+  }
   return { records: [], next: JSON.stringify(next) }
 }
 
-async function readWanted(context: PageContext, request: PageRequest, at: PageMark): Promise<Page> {
+/** Each row of a stake account's list with its sides, and with the changes of the owner that are older than it. */
+function withSides(
+  rows: readonly Row[],
+  changes: readonly OwnerChange[] | undefined,
+): { row: WantedRow; older?: readonly OwnerChange[] }[] {
+  if (changes === undefined) return rows.map((row) => ({ row }))
+  let left = changes
+  return rows.map((row) => {
+    const { sides, older } = toSides(row, left)
+    left = older
+    return { row: { ...row, sides }, older }
+  })
+}
+
+/** What happened to a stake account while it was another's is not the wallet's history. */
+function isConcerned({ sides }: WantedRow): boolean {
+  return sides === undefined || sides.wasOwn || sides.isOwn
+}
+
+async function readWanted(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
   const { length, result: read } = await readSome(at.wanted, (rows) => readRows(context, request, rows))
   const walked = { ...note(at, read), wanted: at.wanted.slice(length) }
   const learned = withAccounts(readState(request.state), collect(read))
@@ -105,7 +141,7 @@ async function readWanted(context: PageContext, request: PageRequest, at: PageMa
   }
 }
 
-function startOf(window: Window, lastingMark: string | null, nowMs: number): PageMark {
+function startOf({ nowMs }: PageContext, { window, lastingMark }: PageRequest): WalkMark {
   const unseen = readLastingMark(lastingMark).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
   return { before: '', isSkipping: window.end < nowMs - skippedFromMs, wanted: [], isLast: false, unseen, shown: [] }
 }
@@ -126,10 +162,10 @@ interface ReadRow {
   found: FoundAccounts
 }
 
-async function readRows(context: PageContext, request: PageRequest, rows: readonly Row[]): Promise<ReadRow[]> {
+async function readRows(context: PageContext, request: PageRequest, rows: readonly WantedRow[]): Promise<ReadRow[]> {
   const { partition, window, state } = request
   const { stakes } = readState(state)
-  const answers = await fetchWanted(context, rows)
+  const answers = await fetchListed(context, rows)
   const shown = answers.flatMap(({ row, transaction }) => {
     if (transaction === undefined) return []
     const found = findAccounts(withTextNumbers(transaction), context.address, stakes)
@@ -140,7 +176,8 @@ async function readRows(context: PageContext, request: PageRequest, rows: readon
   return shown.map(({ row, transaction, found }) => {
     const own = new Set(found.mints)
     const named = Object.fromEntries(Object.entries(names).filter(([mint]) => own.has(mint)))
-    return { record: toRecord(toBody(transaction, named), window, row), found }
+    const { sides } = row
+    return { record: toRecord(toBody(transaction, { names: named, ...(sides && { sides }) }), window, row), found }
   })
 }
 
@@ -160,60 +197,12 @@ function toRecord(body: string, window: Window, row: Row): RawRecord {
   return isTimed ? record : { ...record, occurredAtMs: Number(row.blockTime) * 1_000 }
 }
 
-/** Old transactions no longer have a status. */
-function isFinal({ confirmationStatus }: Row): boolean {
-  return (confirmationStatus ?? 'finalized') === 'finalized'
-}
-
-const seenMax = 200
-/** Most have some ten thousand characters. A few pages of the longest answers, parsed, would fill the memory. */
-const seenLengthMax = 100_000
-const unsupportedVersion = '-32015'
-
-interface Answer {
-  row: Row
-  /** Undefined when a block that is not final has been dropped since it was listed. */
-  transaction: unknown
-}
-
-async function fetchWanted({ rpc, seen }: PageContext, rows: readonly Row[]): Promise<Answer[]> {
-  const unseen = rows.filter(({ signature }) => !seen.has(signature))
-  const config = { encoding: 'jsonParsed', commitment, maxSupportedTransactionVersion: 0 }
-  const outcomes = await rpc.fetchAll(
-    unseen.map(({ signature }) => ({ method: 'getTransaction', params: [signature, config] })),
-  )
-  const fetched = new Map(unseen.map((row, index) => [row.signature, readTold(row, outcomes[index])]))
-  const answers = rows.map((row) => {
-    const text = seen.get(row.signature)
-    return { row, transaction: text === undefined ? fetched.get(row.signature) : parseJsonVerbatim(text) }
-  })
-  for (const { row, transaction } of answers) {
-    const text = isFinal(row) ? JSON.stringify(transaction) : undefined
-    if (text !== undefined && text.length <= seenLengthMax) seen.set(row.signature, text)
-  }
-  for (const signature of [...seen.keys()].slice(0, -seenMax)) seen.delete(signature)
-  return answers
-}
-
-function readTold(row: Row, outcome: Outcome | undefined): unknown {
-  if (outcome !== undefined && 'error' in outcome) {
-    // A transaction of a newer version cannot be read. It is reported, and does not stop the others.
-    if (outcome.error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
-    throw outcome.error
-  }
-  const found = outcome?.result ?? undefined
-  if (found === undefined && isFinal(row)) {
-    throw new SourceError('data_hole', 'the node lists a transaction that it does not have')
-  }
-  return found
-}
-
 function collect(read: readonly ReadRow[]): { tokens: string[]; stakes: string[] } {
   return { tokens: read.flatMap(({ found }) => found.tokens), stakes: read.flatMap(({ found }) => found.stakes) }
 }
 
 /** The page mark after these rows: which unfinished transactions were shown. */
-function note(at: PageMark, read: readonly ReadRow[]): PageMark {
+function note(at: WalkMark, read: readonly ReadRow[]): WalkMark {
   const keys = new Set(read.map(({ record }) => record.key))
   const shown = read.flatMap(({ record: { key, pending, occurredAtMs } }) =>
     pending === true ? [{ key, atMs: occurredAtMs }] : [],
@@ -231,7 +220,7 @@ async function finish(
   { rpc }: PageContext,
   { start, end }: Window,
   lastingMark: string | null,
-  { unseen, shown }: PageMark,
+  { unseen, shown }: WalkMark,
 ): Promise<Pick<Page, 'lastingMark' | 'withdrawn'>> {
   const keys = unseen.map(({ key }) => key)
   const { value } =

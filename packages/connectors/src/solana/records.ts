@@ -2,7 +2,8 @@
  * A transaction as a record, and back. The body keeps what every account had before and after; instructions and logs
  * are left out, because they are most of the bytes and say nothing about amounts that the balances do not say.
  *
- * The names of unknown tokens are kept with it: a transaction names only mints, and deriving makes no calls.
+ * The names of unknown tokens are kept with it, because a transaction names only mints and deriving makes no calls. So
+ * is the owner of a stake account in the records of its list: a transaction need not say whose the account is.
  */
 import { z } from 'zod'
 import type { StoredRecord } from '../kit/connector.ts'
@@ -15,6 +16,10 @@ import { digits } from './rpc.ts'
  * compared with every account takes minutes for the fifty thousand that an answer may have.
  */
 export const accountsMax = 256
+
+/** Of a record in the list of a stake account: whether it was the wallet's before the transaction, and after it. */
+export const sidesSchema = z.object({ wasOwn: z.boolean(), isOwn: z.boolean() })
+export type Sides = z.infer<typeof sidesSchema>
 
 const tokenBalanceSchema = z.object({
   accountIndex: digits,
@@ -45,6 +50,7 @@ const transactionSchema = z.object({
     postTokenBalances: z.array(tokenBalanceSchema).max(accountsMax).nullish(),
   }),
   names: z.record(z.string(), z.object({ symbol: z.string(), name: z.string() })).default({}),
+  sides: sidesSchema.optional(),
 })
 export type TokenBalance = z.infer<typeof tokenBalanceSchema>
 export type ChainTransaction = z.infer<typeof transactionSchema>
@@ -60,9 +66,15 @@ export function readTransaction({ body }: Pick<StoredRecord, 'body'>): ChainTran
   return transaction
 }
 
-export function toBody(verbatim: unknown, names: Readonly<Record<string, TokenName>>): string {
+export interface Added {
+  names?: Readonly<Record<string, TokenName>>
+  sides?: Sides
+}
+
+export function toBody(verbatim: unknown, { names = {}, sides }: Added): string {
   const kept = toKept(verbatim)
-  return JSON.stringify(isJsonObject(kept) && Object.keys(names).length > 0 ? { ...kept, names } : kept)
+  if (!isJsonObject(kept)) return JSON.stringify(kept)
+  return JSON.stringify({ ...kept, ...(Object.keys(names).length > 0 && { names }), ...(sides && { sides }) })
 }
 
 const keptOfMeta = ['err', 'fee', 'preBalances', 'postBalances', 'preTokenBalances', 'postTokenBalances']

@@ -2,12 +2,35 @@
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 
+export const changeSchema = z.object({
+  /** The transaction that changed the owner. */
+  signature: z.string(),
+  slot: z.number(),
+  /** Whether the account is the wallet's after it. */
+  isOwn: z.boolean(),
+  /** False while the block of the transaction may still be dropped. */
+  isFinal: z.boolean(),
+})
+export type OwnerChange = z.infer<typeof changeSchema>
+
+const ownershipSchema = z.object({
+  /** The newest final transaction that was looked at; null when there was none. */
+  upTo: z.string().nullable(),
+  /** Changes of the owner up to this slot are known. */
+  slot: z.number(),
+  /** Newest first. Before the oldest the account was not the wallet's. */
+  changes: z.array(changeSchema),
+})
+export type Ownership = z.infer<typeof ownershipSchema>
+
 const stateSchema = z.object({
   address: z.string().catch(''),
   /** Token accounts that the wallet owns or owned. */
   tokens: z.array(z.string()).catch([]),
-  /** Stake accounts that only the wallet can withdraw from. */
+  /** Stake accounts that only the wallet can withdraw from, or once could. */
   stakes: z.array(z.string()).catch([]),
+  /** By stake account: when it was the wallet's (ownership.ts). Absent until its transactions were looked at. */
+  ownership: z.record(z.string(), ownershipSchema).catch({}),
 })
 
 export type SolanaState = z.infer<typeof stateSchema>
@@ -33,16 +56,26 @@ export interface LearnedAccounts {
 
 /** The state with these accounts, in the order in which they were found; undefined when it has all that it can hold. */
 export function withAccounts(
-  { address, tokens, stakes }: SolanaState,
+  state: SolanaState,
   { preferred = [], ...found }: LearnedAccounts,
 ): SolanaState | undefined {
+  const { tokens, stakes } = state
   const after = {
-    address,
+    ...state,
     tokens: join([...tokens, ...found.tokens], preferred, tokensMax),
     stakes: join([...stakes, ...found.stakes], [], stakesMax),
   }
   const isKnown = hasAll(tokens, after.tokens) && hasAll(stakes, after.stakes)
   return isKnown ? undefined : after
+}
+
+export function withOwnership(state: SolanaState, stake: string, ownership: Ownership): SolanaState {
+  return { ...state, ownership: { ...state.ownership, [stake]: ownership } }
+}
+
+/** The stake accounts that are the wallet's, or once were. */
+export function listOwnStakes({ stakes, ownership }: SolanaState): string[] {
+  return stakes.filter((stake) => ownership[stake]?.changes.some(({ isOwn }) => isOwn) === true)
 }
 
 function join(accounts: readonly string[], preferred: Iterable<string>, countMax: number): string[] {

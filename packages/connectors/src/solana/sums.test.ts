@@ -17,7 +17,8 @@ const stakeProgram = { program: 'stake' }
 interface Held {
   lamports: bigint
   token?: { mint: string; owner: string; units: bigint }
-  isStake?: true
+  /** Of a stake account: the only one who can withdraw from it. */
+  withdrawer?: string
 }
 
 /** All accounts of the chain. A transaction is a change of some of them, with their state before and after. */
@@ -100,10 +101,16 @@ class World {
   observe(): TestNode {
     const { node } = this
     node.lamports.set(wallet, this.accounts.get(wallet)?.lamports ?? 0n)
-    for (const [pubkey, { lamports, token, isStake }] of this.accounts) {
+    for (const [pubkey, { lamports, token, withdrawer }] of this.accounts) {
       if (token?.owner === wallet) node.tokens.push({ pubkey, mint: token.mint, amount: token.units, lamports })
-      if (isStake) node.stakes.set(pubkey, lamports)
+      if (withdrawer === wallet) node.stakes.set(pubkey, lamports)
+      if (withdrawer === undefined) continue
+      const data = { program: 'stake', parsed: { type: 'delegated', info: { meta: { authorized: { withdrawer } } } } }
+      node.accounts.set(pubkey, { lamports, owner: 'Stake11111111111111111111111111111111111111', data })
     }
+    const epoch = epochOf(this.atSeconds) + 1
+    const absoluteSlot = epoch * epochLength + 100_000
+    node.epoch = { epoch, slotIndex: 100_000, slotsInEpoch: epochLength, absoluteSlot }
     return node
   }
 }
@@ -153,34 +160,15 @@ const events: Readonly<Record<string, Event>> = {
         isOpen && world.lamports(wallet, -amount) && world.lamports('Wrapped', amount) && world.units('Wrapped', amount)
       )
     }),
-  'SOL was staked': (world, amount, which) => {
-    const stakeAccount = `Stake ${which}`
-    const info = { stakeAccount, authorized: { staker: wallet, withdrawer: wallet } }
-    world.transact(
-      [wallet, stakeAccount],
-      () => {
-        if (!world.lamports(wallet, -amount) || !world.lamports(stakeAccount, amount)) return false
-        Object.assign(world.accounts.get(stakeAccount) ?? {}, { isStake: true })
-        return true
-      },
-      [{ ...stakeProgram, parsed: { type: 'initialize', info } }],
-    )
-  },
-  'all of a stake was withdrawn': (world, _, which) => {
-    const stakeAccount = `Stake ${which}`
-    const held = world.accounts.get(stakeAccount)
-    if (held === undefined) return
-    world.transact(
-      [wallet, stakeAccount],
-      () => world.accounts.delete(stakeAccount) && world.lamports(wallet, held.lamports),
-      [{ ...stakeProgram, parsed: { type: 'withdraw', info: { stakeAccount, withdrawAuthority: wallet } } }],
-    )
-  },
-  'a tip was shared': (world, amount, which) => {
-    const name = `Stake ${which}`
-    if (!world.accounts.has(name)) return
-    world.transact([friend, name], () => world.lamports(friend, -amount) && world.lamports(name, amount))
-  },
+  'SOL was staked': (world, amount, which) => stake(world, `Stake ${which}`, wallet, amount),
+  'a stranger staked': (world, amount, which) => stake(world, `Stake ${which}`, friend, amount),
+  'all of a stake was withdrawn': (world, _, which) => withdraw(world, `Stake ${which}`),
+  'a stake was handed over': (world, _, which) => handOver(world, `Stake ${which}`),
+  'a stake was split': (world, amount, which) => split(world, `Stake ${which}`, `Split ${which}`, amount),
+  'a stake that was split off was handed over': (world, _, which) => handOver(world, `Split ${which}`),
+  'a stake that was split off was withdrawn': (world, _, which) => withdraw(world, `Split ${which}`),
+  'two stakes were merged': (world, _, which) => merge(world, `Stake ${which}`, `Split ${which}`),
+  'a tip was shared': (world, amount, which) => tip(world, `Stake ${which}`, amount),
   'an epoch paid': (world, amount, which) => {
     const name = `Stake ${which}`
     if (!world.accounts.has(name)) return
@@ -191,6 +179,72 @@ const events: Readonly<Record<string, Event>> = {
   },
 }
 
+function stake(world: World, name: string, withdrawer: string, amount: bigint): void {
+  if (world.accounts.has(name) || amount < 10_000n) return
+  const info = { stakeAccount: name, authorized: { staker: friend, withdrawer } }
+  world.transact(
+    [withdrawer, name],
+    () => {
+      world.accounts.set(name, { lamports: amount, withdrawer })
+      return world.lamports(withdrawer, -amount)
+    },
+    [{ ...stakeProgram, parsed: { type: 'initialize', info } }],
+  )
+}
+
+function withdraw(world: World, stakeAccount: string): void {
+  const { lamports, withdrawer } = world.accounts.get(stakeAccount) ?? {}
+  if (lamports === undefined || withdrawer === undefined) return
+  world.transact(
+    [withdrawer, stakeAccount],
+    () => world.accounts.delete(stakeAccount) && world.lamports(withdrawer, lamports),
+    [{ ...stakeProgram, parsed: { type: 'withdraw', info: { stakeAccount, withdrawAuthority: withdrawer } } }],
+  )
+}
+
+/** From the wallet to the friend, or back. The new owner is written into the instruction, and is not an account of it. */
+function handOver(world: World, stakeAccount: string): void {
+  const held = world.accounts.get(stakeAccount)
+  const authority = held?.withdrawer
+  if (held === undefined || authority === undefined) return
+  const newAuthority = authority === wallet ? friend : wallet
+  const info = { stakeAccount, authority, newAuthority, authorityType: 'Withdrawer' }
+  world.transact([authority, stakeAccount], () => ((held.withdrawer = newAuthority), true), [
+    { ...stakeProgram, parsed: { type: 'authorize', info } },
+  ])
+}
+
+/** The one who may stake, and not the owner, asks for it: the instruction does not say who that is. */
+function split(world: World, stakeAccount: string, newSplitAccount: string, amount: bigint): void {
+  const held = world.accounts.get(stakeAccount)
+  if (held?.withdrawer === undefined || world.accounts.has(newSplitAccount) || amount < 10_000n) return
+  const { withdrawer } = held
+  const info = { stakeAccount, newSplitAccount, stakeAuthority: friend }
+  world.transact(
+    [friend, stakeAccount, newSplitAccount],
+    () => {
+      world.accounts.set(newSplitAccount, { lamports: amount, withdrawer })
+      return world.lamports(stakeAccount, -amount)
+    },
+    [{ ...stakeProgram, parsed: { type: 'split', info } }],
+  )
+}
+
+function merge(world: World, destination: string, source: string): void {
+  const [to, from] = [world.accounts.get(destination), world.accounts.get(source)]
+  if (to?.withdrawer === undefined || from === undefined || to.withdrawer !== from.withdrawer) return
+  world.transact(
+    [friend, destination, source],
+    () => world.accounts.delete(source) && world.lamports(destination, from.lamports),
+    [{ ...stakeProgram, parsed: { type: 'merge', info: { destination, source, stakeAuthority: friend } } }],
+  )
+}
+
+function tip(world: World, name: string, amount: bigint): void {
+  if (!world.accounts.has(name)) return
+  world.transact([friend, name], () => world.lamports(friend, -amount) && world.lamports(name, amount))
+}
+
 /** Slots of these tests are seconds. */
 const epochLength = 432_000
 
@@ -198,33 +252,58 @@ function epochOf(slot: number): number {
   return Math.floor(slot / epochLength)
 }
 
-const window = { unit: 'ms', start: 0, end: 1_760_000_000_000 } as const
+const endMs = 1_760_000_000_000
 
-/** Every list to its end, including those that were found while reading. */
-async function readAll(node: TestNode): Promise<{ drafts: TransactionDraft[]; balances: Record<string, string> }> {
+interface Books {
+  drafts: TransactionDraft[]
+  balances: Record<string, string>
+  state: ConnectorState
+}
+
+/**
+ * Every list to its end, including those that were found while reading: first everything since `edgeMs`, and then the
+ * rest, as the engine does. `given` is the state of an earlier read.
+ */
+async function readAll(
+  node: TestNode,
+  { edgeMs = 0, given = { address: wallet } }: { edgeMs?: number; given?: ConnectorState } = {},
+): Promise<Books> {
   const reader = connector.open({ type: 'wallet', address: wallet }, node.io)
-  const { balances, state: first = { address: wallet } } = await reader.fetchBalances({ address: wallet })
+  const { balances, state: first = given } = await reader.fetchBalances(given)
   let state: ConnectorState = first
   const records: StoredRecord[] = []
-  const done = new Set<string>()
-  for (;;) {
-    const lists = (await reader.listPartitions?.(state)) ?? []
-    const list = lists.find(({ stream, partition }) => !done.has(`${stream} ${partition}`))
-    if (list === undefined) break
-    done.add(`${list.stream} ${list.partition}`)
-    let pageMark: string | null = null
-    do {
-      const page = await reader.fetchPage({ ...list, window, pageMark, lastingMark: null, state })
-      records.push(...page.records.map((record) => ({ ...record, ...list })))
-      state = page.state ?? state
-      pageMark = page.next
-    } while (pageMark !== null)
+  const windows = [
+    { unit: 'ms', start: edgeMs, end: endMs },
+    ...(edgeMs === 0 ? [] : [{ unit: 'ms', start: 0, end: edgeMs } as const]),
+  ] as const
+  const lastingMarks = new Map<string, string>()
+  for (const window of windows) {
+    const done = new Set<string>()
+    for (;;) {
+      const lists = ((await reader.listPartitions?.(state)) ?? []).toSorted((a, b) =>
+        a.partition < b.partition ? -1 : 1,
+      )
+      const idOf = ({ stream, partition }: (typeof lists)[number]): string => `${stream} ${partition}`
+      const isLeft = (list: (typeof lists)[number]): boolean => !done.has(idOf(list))
+      const list = lists.find((one) => one.stream === 'transactions' && isLeft(one)) ?? lists.find(isLeft)
+      if (list === undefined) break
+      done.add(idOf(list))
+      let pageMark: string | null = null
+      do {
+        const lastingMark = lastingMarks.get(idOf(list)) ?? null
+        const page = await reader.fetchPage({ ...list, window, pageMark, lastingMark, state })
+        records.push(...page.records.map((record) => ({ ...record, ...list })))
+        if (page.lastingMark !== undefined) lastingMarks.set(idOf(list), page.lastingMark)
+        state = page.state ?? state
+        pageMark = page.next
+      } while (pageMark !== null)
+    }
   }
   const addresses = new Set(connector.ownAddresses?.(state))
   const stories = Map.groupBy(records, (record) => connector.linkKeys(record)[0])
   const drafts = [...stories.values()].flatMap((story) => connector.toTransactions(story, { addresses, state }))
   const total = ({ liquid, staked }: { liquid: Decimal; staked: Decimal }): string => `${liquid} + ${staked}`
-  return { drafts, balances: Object.fromEntries(balances.map((one) => [one.assetId, total(one)])) }
+  return { drafts, balances: Object.fromEntries(balances.map((one) => [one.assetId, total(one)])), state }
 }
 
 /** Inputs − outputs − fees, by asset and place. */
@@ -250,18 +329,155 @@ describe('the sums of a Solana wallet', () => {
       which: fc.integer({ min: 1, max: 2 }),
     })
     await fc.assert(
-      fc.asyncProperty(fc.array(happening, { maxLength: 40 }), async (happenings) => {
+      fc.asyncProperty(fc.array(happening, { maxLength: 40 }), fc.nat(), async (happenings, edge) => {
         const world = new World()
+        const startMs = world.atSeconds * 1_000
         for (const { name, amount, which } of happenings) events[name]?.(world, amount, which)
-        const node = world.observe()
-        const epoch = epochOf(world.atSeconds) + 1
-        const absoluteSlot = epoch * epochLength + 100_000
-        node.epoch = { epoch, slotIndex: 100_000, slotsInEpoch: epochLength, absoluteSlot }
-        for (const pubkey of node.stakes.keys()) node.accounts.set(pubkey, {})
-        const { drafts, balances } = await readAll(node)
+        const edgeMs = startMs + (edge % (world.atSeconds * 1_000 - startMs + 1))
+        const { drafts, balances } = await readAll(world.observe(), { edgeMs })
         assert.deepEqual(addUp(drafts), balances)
       }),
       { numRuns: 60 },
     )
+  })
+})
+
+describe('a stake account that changes hands', () => {
+  const sol = 1_000_000_000n
+  const funding = 'receive deposit +50 SOL'
+
+  /** In order of time, without what the first transaction of the world gave the wallet. */
+  async function tell(world: World, more: Parameters<typeof readAll>[1] = {}): Promise<string[]> {
+    const { drafts, balances } = await readAll(world.observe(), more)
+    assert.deepEqual(addUp(drafts), balances)
+    const say = (sign: string, legs: TransactionDraft['inputs']): string[] =>
+      legs.map(({ amount, place }) => `${sign}${amount} ${place === 'staked' ? 'staked' : 'SOL'}`)
+    const lines = drafts
+      .toSorted((a, b) => a.occurredAtMs - b.occurredAtMs)
+      .map(({ type, category, inputs, outputs }) =>
+        [type, category, ...say('+', inputs), ...say('-', outputs)].join(' '),
+      )
+    assert.equal(lines[0], funding)
+    return lines.slice(1)
+  }
+
+  function takeOut(world: World, name: string, amount: bigint): void {
+    const { withdrawer = '' } = world.accounts.get(name) ?? {}
+    world.transact([withdrawer, name], () => world.lamports(name, -amount) && world.lamports(withdrawer, amount), [
+      { ...stakeProgram, parsed: { type: 'withdraw', info: { stakeAccount: name, withdrawAuthority: withdrawer } } },
+    ])
+  }
+
+  /** A stranger's account with a past: SOL that came and went, and the rewards of two epochs. */
+  function liveElsewhere(world: World): void {
+    stake(world, 'Stake 1', friend, 700n * sol)
+    events['an epoch paid']?.(world, 5n * sol, 1)
+    tip(world, 'Stake 1', 3n * sol)
+    takeOut(world, 'Stake 1', 600n * sol)
+    events['an epoch paid']?.(world, 4n * sol, 1)
+  }
+
+  for (const edgeMs of [0, 1_700_500_000_000, 1_759_000_000_000]) {
+    it(`counts from then on with the balance that it had, whatever its past (since ${edgeMs})`, async () => {
+      const world = new World()
+      liveElsewhere(world)
+      handOver(world, 'Stake 1')
+      tip(world, 'Stake 1', sol)
+      events['an epoch paid']?.(world, 2n * sol, 1)
+      assert.deepEqual(await tell(world, { edgeMs }), [
+        'receive deposit +112 staked',
+        'input_only staking_reward +1 staked',
+        'input_only staking_reward +2 staked',
+      ])
+    })
+  }
+
+  it('counts from then on, though the stranger did everything in one slot', async () => {
+    const world = new World()
+    const { atSeconds } = world
+    for (const act of [
+      () => stake(world, 'Stake 1', friend, 700n * sol),
+      () => takeOut(world, 'Stake 1', 699n * sol),
+      () => handOver(world, 'Stake 1'),
+    ]) {
+      world.atSeconds = atSeconds
+      act()
+    }
+    assert.deepEqual(await tell(world), ['receive deposit +1 staked'])
+  })
+
+  it('counts from then on when it is handed over between two reads', async () => {
+    const world = new World()
+    liveElsewhere(world)
+    const { state } = await readAll(world.observe())
+    handOver(world, 'Stake 1')
+    assert.deepEqual(await tell(world, { given: state }), ['receive deposit +112 staked'])
+  })
+
+  it('counts until the wallet hands it over to another', async () => {
+    const world = new World()
+    stake(world, 'Stake 1', wallet, 7n * sol)
+    events['an epoch paid']?.(world, sol, 1)
+    const { state } = await readAll(world.observe())
+    handOver(world, 'Stake 1')
+    world.node.stakes.clear()
+    liveElsewhere(world)
+    tip(world, 'Stake 1', 3n * sol)
+    events['an epoch paid']?.(world, 9n * sol, 1)
+    for (const given of [undefined, state]) {
+      assert.deepEqual(await tell(world, given && { given }), [
+        'input_and_output staking_lock +7 staked -7 SOL',
+        'input_only staking_reward +1 staked',
+        'send withdrawal -8 staked',
+      ])
+    }
+  })
+
+  it('is not the wallet’s because a stranger writes the wallet into an instruction as the one who hands it over', async () => {
+    const world = new World()
+    liveElsewhere(world)
+    // The stake program looks for the owner among all signers, wherever they are named.
+    const info = { stakeAccount: 'Stake 1', authority: wallet, newAuthority: wallet, authorityType: 'Withdrawer' }
+    const held = world.accounts.get('Stake 1')
+    assert.ok(held !== undefined)
+    world.transact([friend, 'Stake 1', wallet], () => ((held.withdrawer = wallet), true), [
+      { ...stakeProgram, parsed: { type: 'authorize', info } },
+    ])
+    assert.deepEqual(await tell(world), ['receive deposit +112 staked'])
+  })
+
+  it('gives the account that is split off it to its owner at that time', async () => {
+    const world = new World()
+    stake(world, 'Stake 1', friend, 9n * sol)
+    split(world, 'Stake 1', 'Split 1', 4n * sol)
+    merge(world, 'Stake 1', 'Split 1')
+    handOver(world, 'Stake 1')
+    split(world, 'Stake 1', 'Split 1', 2n * sol)
+    merge(world, 'Stake 1', 'Split 1')
+    const lines = await tell(world)
+    assert.equal(lines[0], 'receive deposit +9 staked')
+    // The owner took no part in the others, and has as much as before.
+    assert.deepEqual(lines.slice(1), ['uncategorized other', 'uncategorized other'])
+  })
+
+  it('is a hole when the node does not have the beginning of its history', async () => {
+    const world = new World()
+    liveElsewhere(world)
+    handOver(world, 'Stake 1')
+    world.node.transactions = world.node.transactions.filter(({ instructions }) => {
+      const [first] = (instructions ?? []) as { parsed: { type: string } }[]
+      return first?.parsed.type !== 'initialize'
+    })
+    await assert.rejects(readAll(world.observe()), { fault: 'data_hole' })
+  })
+
+  it('is a hole when no transaction shows how it became the wallet’s', async () => {
+    const world = new World()
+    liveElsewhere(world)
+    const { state } = await readAll(world.observe())
+    handOver(world, 'Stake 1')
+    world.node.transactions.splice(-1, 1)
+    await assert.rejects(readAll(world.observe()), { fault: 'data_hole' })
+    await assert.rejects(readAll(world.observe(), { given: state }), { fault: 'data_hole' })
   })
 })

@@ -139,7 +139,7 @@ function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
     case 'getMultipleAccounts':
       return { context, value: (params[0] as string[]).map((address) => findAccount(node, address, params[1])) }
     case 'getSignaturesForAddress':
-      return listSignatures(node, first, params[1] as { limit: number; before?: string })
+      return listSignatures(node, first, params[1] as Edges)
     case 'getTransaction': {
       const found = node.transactions.find(({ signature }) => signature === first)
       return found === undefined ? null : toAnswer(found)
@@ -204,19 +204,25 @@ function listTokens(node: TestNode, owner: string, programId: string): object[] 
     }))
 }
 
-/** Newest first. */
-function listSignatures(
-  node: TestNode,
-  address: string,
-  { limit, before }: { limit: number; before?: string },
-): object[] {
+interface Edges {
+  limit: number
+  before?: string
+  until?: string
+}
+
+/** Newest first; of one slot, the last of `transactions` comes first. */
+function listSignatures(node: TestNode, address: string, { limit, before, until }: Edges): object[] {
   const all = node.transactions
     .filter(({ accounts }) => accounts.some(({ key }) => key === address))
+    .toReversed()
     .toSorted((a, b) => b.atSeconds - a.atSeconds)
   const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
-  return all.slice(start, start + limit).map(({ signature, atSeconds, err, status = 'finalized' }) => ({
-    ...{ signature, slot: atSeconds, blockTime: atSeconds, err: err ?? null, memo: null, confirmationStatus: status },
-  }))
+  const found = all.findIndex(({ signature }) => signature === until)
+  return all
+    .slice(start, Math.min(start + limit, found === -1 ? all.length : found))
+    .map(({ signature, atSeconds, err, status = 'finalized' }) => ({
+      ...{ signature, slot: atSeconds, blockTime: atSeconds, err: err ?? null, memo: null, confirmationStatus: status },
+    }))
 }
 
 function findStatus(node: TestNode, signature: string): object | null {

@@ -15,6 +15,7 @@ import { toUnits } from '../core/units.ts'
 import type { Key, Role } from './chain/addresses.ts'
 import type { Chain, Plan } from './chain/chain.ts'
 import {
+  authorizeStake,
   computeBudget,
   deactivateStake,
   delegateStake,
@@ -34,6 +35,8 @@ export const validator = placeOf('validator')
 export interface Actors {
   self: Key
   of(role: Role): Key
+  /** Whether the address is the wallet's, or that of a party that has acted. */
+  has(address: Address): boolean
 }
 
 type DeedOf<Kind extends Deed['kind']> = Extract<Deed, { kind: Kind }>
@@ -55,8 +58,15 @@ export function toPlan(chain: Chain, actors: Actors, deed: Deed): Plan {
       return { payer: actors.self, instructions: toWrapping(actors.self, deed) }
     case 'stake':
     case 'unstake':
-    case 'withdraw-stake':
-      return { payer: actors.self, instructions: toStaking(chain, actors.self.address, deed) }
+    case 'withdraw-stake': {
+      const payer = deed.by === undefined ? actors.self : actors.of(deed.by)
+      return { payer, instructions: toStaking(chain, payer.address, deed) }
+    }
+    case 'hand-over-stake': {
+      const [from, to] = 'by' in deed ? [actors.of(deed.by), actors.self] : [actors.self, actors.of(deed.to)]
+      const account = stakeAccountOf(from.address, deed.seed)
+      return { payer: from, instructions: authorizeStake(account, from.address, to.address) }
+    }
     default:
       return { payer: actors.self, instructions: toTokenCare(chain, actors, deed), version: 'legacy' }
   }
@@ -224,7 +234,9 @@ function toStaking(chain: Chain, self: Address, deed: DeedOf<'stake' | 'unstake'
   const account = stakeAccountOf(self, deed.seed)
   if (deed.kind === 'unstake') return [deactivateStake(account, self)]
   if (deed.kind === 'withdraw-stake') {
-    return [withdrawStake(account, self, self, chain.findAccount(account)?.lamports ?? 0n)]
+    const { amount } = deed
+    const all = chain.findAccount(account)?.lamports ?? 0n
+    return [withdrawStake(account, self, self, amount === undefined ? all : toUnits(amount, solDecimals))]
   }
   const rent = chain.svm.minimumBalanceForRentExemption(BigInt(stakeAccountBytes))
   return [

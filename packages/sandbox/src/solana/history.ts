@@ -24,6 +24,14 @@ export interface TokenBalance {
   decimals: number
 }
 
+/** By the places of the keys. */
+export interface AccountsHeld {
+  lamports: readonly bigint[]
+  tokens: readonly TokenBalance[]
+  /** Who may withdraw from a stake account; undefined for any other account. */
+  withdrawers: readonly (Address | undefined)[]
+}
+
 export interface TableLookup {
   accountKey: Address
   writableIndexes: readonly number[]
@@ -52,8 +60,8 @@ export interface Entry {
   inner: readonly { index: number; instructions: readonly CompiledInstruction[] }[]
   err: TransactionError | null
   fee: bigint
-  before: { lamports: readonly bigint[]; tokens: readonly TokenBalance[] }
-  after: { lamports: readonly bigint[]; tokens: readonly TokenBalance[] }
+  before: AccountsHeld
+  after: AccountsHeld
   logs: readonly string[]
   units: bigint
   memo: string | null

@@ -30,11 +30,17 @@ export type Deed =
   | { kind: 'approve'; asset: TokenCode; amount: string }
   /** A stranger opens a token account for the wallet, pays its rent and fills it. */
   | { kind: 'airdrop'; asset: TokenCode; amount: string }
-  /** Seed: names the stake account, which has an address derived from the wallet's. */
-  | { kind: 'stake'; seed: string; amount: string }
-  | { kind: 'unstake'; seed: string }
-  /** All of it, once it is no longer active. */
-  | { kind: 'withdraw-stake'; seed: string }
+  /**
+   * Seed: names the stake account, which has an address derived from that of `by`, who made it: the wallet, unless
+   * another is named.
+   */
+  | { kind: 'stake'; seed: string; amount: string; by?: Role }
+  | { kind: 'unstake'; seed: string; by?: Role }
+  /** All of it, or this amount, once it is no longer active. */
+  | { kind: 'withdraw-stake'; seed: string; amount?: string; by?: Role }
+  /** The account of `by` gets another owner, who does not sign: the wallet, or `to` when the wallet made it. */
+  | { kind: 'hand-over-stake'; seed: string; by: Role }
+  | { kind: 'hand-over-stake'; seed: string; to: Role }
 
 export interface Step {
   /** "2024-03-01 12:00:00", UTC. */

@@ -45,16 +45,16 @@ export function openWorld(options: {
   const rewards = createRewards(chain)
   const funds = createFunds(chain, keyOf(seed, 'founder', 'self'))
   const wallets = new Map<string, Promise<Wallet>>()
-  /** Addresses of wallets whose story has not reached the present: the chain's clock does not concern them yet. */
-  const inThePast = new Set<Address>()
+  /** The actors of stories that have not reached the present: the chain's clock does not concern them yet. */
+  const inThePast = new Set<Actors>()
 
   function advance(): void {
     chain.advance()
-    rewards.pay(newestSlot(nowMs()), (withdrawer) => !inThePast.has(withdrawer))
+    rewards.pay(newestSlot(nowMs()), (withdrawer) => ![...inThePast].some((actors) => actors.has(withdrawer)))
   }
 
   function tell(wallet: Wallet, deed: Deed, slot: number): Entry {
-    rewards.pay(slot, (withdrawer) => withdrawer === wallet.actors.self.address)
+    rewards.pay(slot, (withdrawer) => wallet.actors.has(withdrawer))
     const { role, assets } = spentBy(deed)
     if (role !== undefined) funds.ensure(wallet.actors.of(role), assets, slot, wallet.accountId)
     const entry = chain.send(toPlan(chain, wallet.actors, deed), slot, wallet.accountId)
@@ -65,15 +65,14 @@ export function openWorld(options: {
 
   async function tellAll(accountId: string, story: Story): Promise<Wallet> {
     const wallet = createWallet(seed, accountId)
-    const { address } = wallet.actors.self
-    inThePast.add(address)
+    inThePast.add(wallet.actors)
     for (const [index, { at, deed }] of story.steps.entries()) {
       if (index % stepsInATurn === stepsInATurn - 1) await nextTurn()
       const slot = slotAt(Date.parse(`${at.replace(' ', 'T')}Z`) / 1_000)
       // Steps in the future have not happened yet.
       if (slot <= newestSlot(nowMs())) tell(wallet, deed, slot)
     }
-    inThePast.delete(address)
+    inThePast.delete(wallet.actors)
     advance()
     return wallet
   }
@@ -101,7 +100,9 @@ function createWallet(seed: string, accountId: string): Wallet {
     keys.set(role, key)
     return key
   }
-  return { accountId, actors: { self: keyOf(seed, accountId, 'self'), of } }
+  const self = keyOf(seed, accountId, 'self')
+  const has = (address: Address): boolean => [self, ...keys.values()].some((key) => key.address === address)
+  return { accountId, actors: { self, of, has } }
 }
 
 /** What each party must have before a deed can be done. */
@@ -110,6 +111,7 @@ function spentBy(deed: Deed): { role?: Role; assets: readonly AssetCode[] } {
   if (deed.kind === 'airdrop') return { role: 'spammer', assets: [deed.asset] }
   if (deed.kind === 'swap') return { role: 'maker', assets: [deed.give, deed.take] }
   if (deed.kind === 'send') return { role: deed.to, assets: [] }
+  if ('by' in deed && deed.by !== undefined) return { role: deed.by, assets: ['SOL'] }
   return { assets: [] }
 }
 

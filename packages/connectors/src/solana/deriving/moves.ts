@@ -6,14 +6,14 @@
  */
 import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { Decimal } from '@assay/core'
-import type { ChainTransaction, TokenBalance } from '../records.ts'
+import type { ChainTransaction, Sides, TokenBalance } from '../records.ts'
 
 export interface Own {
   address: string
   /** Token accounts whose lists contain the transaction: early nodes did not report owners. */
   tokens: ReadonlySet<string>
-  /** Stake accounts whose lists contain the transaction. */
-  stakes: ReadonlySet<string>
+  /** Stake accounts whose lists contain the transaction, and whether they were the wallet's before and after it. */
+  stakes: ReadonlyMap<string, Sides>
 }
 
 export interface TokenMove {
@@ -40,6 +40,8 @@ export interface Moves {
   isFailed: boolean
   /** The wallet signed it. */
   isOwn: boolean
+  /** It made a stake account the wallet's. */
+  isStakeNew: boolean
   /** False for transactions from the time when nodes did not report balances of tokens. */
   isComplete: boolean
 }
@@ -74,6 +76,7 @@ export function toMoves(transaction: ChainTransaction, own: Own): Moves {
     }),
     isFailed: meta.err !== null && meta.err !== undefined,
     isOwn: keys.some(({ pubkey, signer }) => signer && pubkey === own.address),
+    isStakeNew: [...own.stakes.values()].some((sides) => sides.isOwn && !sides.wasOwn),
     isComplete,
   }
 }
@@ -97,7 +100,10 @@ function toChange(account: Account, own: Own, isComplete: boolean): { liquid: bi
   const [wasOwn, isOwn] = [isOwnToken(tokenBefore, account, own), isOwnToken(tokenAfter, account, own)]
   if (wasOwn || isOwn) return { liquid: (isOwn ? after : 0n) - (wasOwn ? before : 0n), staked: 0n, isOwn: true }
   if (!isComplete && own.tokens.has(key)) return { liquid: after - before, staked: 0n, isOwn: true }
-  if (own.stakes.has(key)) return { liquid: 0n, staked: after - before, isOwn: true }
+  const sides = own.stakes.get(key)
+  if (sides !== undefined) {
+    return { liquid: 0n, staked: (sides.isOwn ? after : 0n) - (sides.wasOwn ? before : 0n), isOwn: true }
+  }
   return { liquid: 0n, staked: 0n, isOwn: false }
 }
 

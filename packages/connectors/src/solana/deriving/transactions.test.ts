@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import type { TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
 import { nativeMint } from '../assets.ts'
-import { toBody } from '../records.ts'
+import { toBody, type Sides } from '../records.ts'
 import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransaction } from '../test-node.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
@@ -16,10 +16,15 @@ const ownUsdc = 'OwnUsdcAccount'
 const stake = 'OwnStakeAccount'
 const facts = { state: { address: wallet, tokens: [ownUsdc], stakes: [stake] } }
 
-function recordOf(transaction: Partial<TestTransaction>, more: Partial<StoredRecord> = {}): StoredRecord {
+/** `sides` are those of the stake account, in its own list. */
+function recordOf(
+  transaction: Partial<TestTransaction>,
+  more: Partial<StoredRecord> = {},
+  sides: Sides = { wasOwn: true, isOwn: true },
+): StoredRecord {
   const answer = toAnswer({ signature, atSeconds: 1_760_000_000, accounts: [], ...transaction })
   const digits = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
-  const body = toBody(JSON.parse(JSON.stringify(answer, digits)), {})
+  const body = toBody(JSON.parse(JSON.stringify(answer, digits)), more.partition === stake ? { sides } : {})
   return { stream: 'transactions', partition: wallet, key: signature, occurredAtMs: 1_760_000_000_000, body, ...more }
 }
 
@@ -27,8 +32,9 @@ function derive(
   accounts: readonly TestAccount[],
   more: Partial<TestTransaction> = {},
   lists = [wallet],
+  sides?: Sides,
 ): TransactionDraft {
-  const records = lists.map((partition) => recordOf({ accounts, ...more }, { partition }))
+  const records = lists.map((partition) => recordOf({ accounts, ...more }, { partition }, sides))
   const [draft, ...others] = toTransactions(records, facts)
   assert.ok(draft !== undefined)
   assert.deepEqual(others, [])
@@ -153,6 +159,19 @@ describe('transactions of Solana', () => {
     ])
     // If the account belonged to another owner, which the list shows, the result would differ.
     assert.equal(derive(lock).type, 'send')
+  })
+
+  it('a stake account that is handed over counts with its balance from then on, or until then', () => {
+    const accounts = [
+      { key: friend, before: 1_000_000n, after: 995_000n },
+      { key: stake, before: 5_000_000_000n, after: 5_000_000_000n },
+    ]
+    const came = derive(accounts, {}, [stake], { wasOwn: false, isOwn: true })
+    assert.deepEqual(told(came), ['receive deposit confirmed', '+5 SOL staked'])
+    assert.deepEqual([came.fromAddress, came.toAddress], [friend, wallet])
+    const own = [{ key: wallet, before: 1_000_000n, after: 995_000n }, ...accounts.slice(1)]
+    const went = derive(own, {}, [stake, wallet], { wasOwn: true, isOwn: false })
+    assert.deepEqual(told(went), ['send withdrawal confirmed', '-5 SOL staked', 'fee 0.000005 SOL'])
   })
 
   it('rewards of an epoch and tips that a validator shares are income', () => {

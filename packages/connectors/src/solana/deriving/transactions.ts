@@ -11,7 +11,7 @@ import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
 import { toDraft } from '../../kit/draft.ts'
 import { coin, toSol } from '../assets.ts'
 import { toCoinLeg, toMoves, type Moves } from './moves.ts'
-import { readReward, readTransaction } from '../records.ts'
+import { readReward, readTransaction, type Sides } from '../records.ts'
 import { readState } from '../state.ts'
 
 export function linkKeys({ stream, partition, key }: StoredRecord): [string] {
@@ -22,17 +22,27 @@ export function toTransactions(
   records: readonly StoredRecord[],
   facts: Pick<AccountFacts, 'state'>,
 ): TransactionDraft[] {
-  const { address, tokens, stakes } = readState(facts.state)
+  const { address, tokens } = readState(facts.state)
   return [...Map.groupBy(records, (record) => linkKeys(record)[0])].flatMap(([naturalKey, story]) => {
     // Every list that contains the transaction has the same record of it.
     const [first] = story.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
     if (first === undefined) return []
     if (first.stream === 'rewards') return [toReward(naturalKey, first)]
     const lists = new Set(story.map(({ partition }) => partition))
-    const own = { address, tokens: lists.intersection(new Set(tokens)), stakes: lists.intersection(new Set(stakes)) }
+    const own = { address, tokens: lists.intersection(new Set(tokens)), stakes: listStakes(story) }
     const isPending = story.some(({ pending }) => pending === true)
     return [toMoved(naturalKey, first, toMoves(readTransaction(first), own), { address, isPending })]
   })
+}
+
+/** Only records in the lists of stake accounts have sides. */
+function listStakes(story: readonly StoredRecord[]): Map<string, Sides> {
+  return new Map(
+    story.flatMap((record): [string, Sides][] => {
+      const { sides } = readTransaction(record)
+      return sides === undefined ? [] : [[record.partition, sides]]
+    }),
+  )
 }
 
 function toReward(naturalKey: string, record: StoredRecord): TransactionDraft {
@@ -136,7 +146,8 @@ function toKind(moves: Moves, { inputs, outputs, fees, locked }: Legs): Kind {
   // Tokens that came from no account were made by their mint; those that went to none were burned.
   if (outputs.length > 0) return isWithoutOthers ? kind('output_only', 'other', 0.7) : kind('send', 'withdrawal', 0.9)
   // Validators share tips with their stakers, in transactions that the wallet has no part in.
-  if (!moves.isOwn && inputs.every(({ place }) => place === 'staked')) return kind('input_only', 'staking_reward', 0.8)
+  if (!moves.isOwn && !moves.isStakeNew && inputs.every(({ place }) => place === 'staked'))
+    return kind('input_only', 'staking_reward', 0.8)
   return isWithoutOthers ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
 }
 

@@ -37,11 +37,11 @@ const nonZero = (sums: Map<string, bigint>): [string, bigint][] =>
 describe('the scenarios of Solana', () => {
   it('have a description', () => {
     const names = solanaScenarios.map(({ name }) => name)
-    assert.deepEqual(names, ['default', 'empty', 'large', 'odd', 'rate_limited', 'down', 'flaky'])
+    assert.deepEqual(names, ['default', 'empty', 'large', 'odd', 'handed_stake', 'rate_limited', 'down', 'flaky'])
     for (const { title, description, expects } of solanaScenarios) assert.ok(title && description && expects)
   })
 
-  for (const scenario of ['default', 'empty', 'odd']) {
+  for (const scenario of ['default', 'empty', 'odd', 'handed_stake']) {
     it(`${scenario}: balances are the exact sum of the effects`, async () => {
       const state = await (await node.open(scenario)).state()
       assert.deepEqual(nonZero(sumsOf(state)), nonZero(balancesOf(state)))

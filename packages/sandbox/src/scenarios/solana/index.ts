@@ -46,6 +46,15 @@ export const solanaScenarios: readonly Scenario<Story>[] = [
   },
   {
     ...calm,
+    name: 'handed_stake',
+    title: 'Stake that changes hands',
+    description:
+      'Two stake accounts that others made, one of them with 5,000 SOL that were taken out again before, are handed over to the wallet; the wallet hands one of its own to another.',
+    expects: 'Connects; a stake account counts from when it became the wallet’s, and until it was handed over.',
+    story: handedStakeStory,
+  },
+  {
+    ...calm,
     name: 'rate_limited',
     title: 'A small call limit',
     description: 'Takes 10 calls at once and then two a second, so HTTP 429 with Retry-After does come up, and passes.',
@@ -82,6 +91,25 @@ function largeStory(): Story {
     return { at, deed: { kind: 'receive', asset: 'USDC', amount } }
   })
   return { steps: [start, ...paid] }
+}
+
+/** The new owner of a stake account does not sign, so a stranger can choose any wallet. */
+function handedStakeStory(): Story {
+  return {
+    steps: [
+      { at: '2026-05-04 10:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '20' } },
+      { at: '2026-05-05 10:00:00', deed: { kind: 'stake', seed: 'bait', amount: '5000', by: 'spammer' } },
+      { at: '2026-05-06 10:00:00', deed: { kind: 'stake', seed: 'gift', amount: '3', by: 'friend' } },
+      // Most of the bait is gone when the wallet gets it.
+      { at: '2026-06-02 10:00:00', deed: { kind: 'unstake', seed: 'bait', by: 'spammer' } },
+      { at: '2026-06-12 10:00:00', deed: { kind: 'withdraw-stake', seed: 'bait', amount: '4999', by: 'spammer' } },
+      { at: '2026-06-12 10:05:00', deed: { kind: 'hand-over-stake', seed: 'bait', by: 'spammer' } },
+      // The gift goes on earning.
+      { at: '2026-07-01 10:00:00', deed: { kind: 'hand-over-stake', seed: 'gift', by: 'friend' } },
+      { at: '2026-07-05 10:00:00', deed: { kind: 'stake', seed: 'sold', amount: '4' } },
+      { at: '2026-08-20 10:00:00', deed: { kind: 'hand-over-stake', seed: 'sold', to: 'employer' } },
+    ],
+  }
 }
 
 /**

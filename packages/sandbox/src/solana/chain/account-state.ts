@@ -52,15 +52,17 @@ export function readWalletState({ chain, rewards }: World, wallet: Wallet, nowMs
         if (owner === self && account !== undefined) own.add(account)
       }
     }
-    if (address === self) for (const stake of stakeAccountsOf(wallet, chain)) own.add(stake)
   }
+  for (const stake of chain.listOwned(stakeProgram)) own.add(stake)
   for (const address of own) {
     for (const entry of chain.history.listOf(address)) {
       if (seen.has(entry.signature)) continue
       seen.add(entry.signature)
-      effects.push(...effectsOf(entry, own))
+      effects.push(...effectsOf(entry, own, self))
     }
-    for (const { amount, effectiveSlot } of rewards.listOf(address)) {
+    for (const { reward, owner } of rewards.listOf(address)) {
+      if (owner !== self) continue
+      const { amount, effectiveSlot } = reward
       const moment = { signature: null, slot: effectiveSlot, time: toTime(effectiveSlot) }
       effects.push({ account: address, asset: 'native', kind: 'reward', amount: amount.toString(), ...moment })
     }
@@ -76,14 +78,7 @@ export function readWalletState({ chain, rewards }: World, wallet: Wallet, nowMs
 type Chain = World['chain']
 type Entry = ReturnType<Chain['send']>
 
-function stakeAccountsOf(wallet: Wallet, chain: Chain): Address[] {
-  const self = wallet.actors.self.address
-  const ever = new Set(chain.listOwned(stakeProgram))
-  const touched = chain.history.listOf(self).flatMap(({ keys }) => keys.map(({ address }) => address))
-  return touched.filter((address) => ever.has(address))
-}
-
-function effectsOf(entry: Entry, own: ReadonlySet<string>): Effect[] {
+function effectsOf(entry: Entry, own: ReadonlySet<string>, self: Address): Effect[] {
   const { keys, before, after, fee, signature, slot } = entry
   const moment = { signature, slot, time: toTime(slot) }
   const effects: Effect[] = []
@@ -94,7 +89,11 @@ function effectsOf(entry: Entry, own: ReadonlySet<string>): Effect[] {
     if (!own.has(address)) continue
     const paid = index === 0 ? fee : 0n
     add(address, 'native', 'fee', -paid)
-    add(address, 'native', 'transaction', (after.lamports[index] ?? 0n) - (before.lamports[index] ?? 0n) + paid)
+    // A stake account is the wallet's while the wallet may withdraw from it.
+    const [had = 0n, has = 0n] = [before, after].map(({ lamports, withdrawers }) =>
+      [undefined, self].includes(withdrawers[index]) ? lamports[index] : 0n,
+    )
+    add(address, 'native', 'transaction', has - had + paid)
     const [held, holds] = [before, after].map(({ tokens }) => tokens.find((one) => one.accountIndex === index))
     const mint = held?.mint ?? holds?.mint
     if (mint !== undefined) add(address, mint, 'transaction', (holds?.amount ?? 0n) - (held?.amount ?? 0n))
@@ -107,7 +106,8 @@ function describeOwn(chain: Chain, address: Address, self: Address): OwnAccount[
   if (account === undefined) return []
   const lamports = account.lamports.toString()
   if (address === self) return [{ address, kind: 'wallet', lamports }]
-  if (decodeStake(account) !== undefined) return [{ address, kind: 'stake', lamports }]
+  const stake = decodeStake(account)
+  if (stake !== undefined) return stake.withdrawer === self ? [{ address, kind: 'stake', lamports }] : []
   if (!isTokenAccount(account)) return []
   const { mint, amount } = decodeTokenAccount(account)
   const program = account.programAddress === token2022Program ? token2022Program : tokenProgram

@@ -28,7 +28,7 @@ import { readMessage } from './message.ts'
 import { createHistory, type Entry, type History, type TransactionError } from '../history.ts'
 import { lookupTableProgram, systemProgram } from './programs.ts'
 import { commitmentOf, epochOf, firstSlotOf, newestSlot, timeOf } from './slots.ts'
-import { encodeLookupTable, toTokenBalance } from './layouts.ts'
+import { decodeStake, encodeLookupTable, toTokenBalance } from './layouts.ts'
 
 /** The fee for each signature. https://solana.com/docs/core/fees */
 const signatureFee = 5_000n
@@ -227,6 +227,7 @@ export class Chain {
     return {
       lamports: accounts.map((account) => account?.lamports ?? 0n),
       tokens: tokens.filter((balance) => balance !== undefined),
+      withdrawers: accounts.map((account) => account && decodeStake(account)?.withdrawer),
     }
   }
 }

@@ -23,6 +23,13 @@ export function initializeStake(stake: Address, authority: Address): Instruction
   return stakeInstruction(0, [bytesOf(authority), bytesOf(authority), noLockup], accounts)
 }
 
+/** Both authorities, one after the other: the first may still change the second. */
+export function authorizeStake(stake: Address, authority: Address, newAuthority: Address): Instruction[] {
+  const accounts = [writable(stake), readonly(sysvars.clock), signer(authority)]
+  const [staker, withdrawer] = [Buffer.of(0, 0, 0, 0), Buffer.of(1, 0, 0, 0)]
+  return [staker, withdrawer].map((kind) => stakeInstruction(1, [bytesOf(newAuthority), kind], accounts))
+}
+
 export function delegateStake(stake: Address, vote: Address, authority: Address): Instruction {
   const { clock, stakeHistory, stakeConfig } = sysvars
   const others = [vote, clock, stakeHistory, stakeConfig].map(readonly)

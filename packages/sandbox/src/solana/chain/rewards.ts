@@ -16,6 +16,12 @@ export interface Reward {
   commission: number
 }
 
+export interface PaidReward {
+  reward: Reward
+  /** Who could withdraw it when it was paid. */
+  owner: Address
+}
+
 /** Percent of a reward that the validator keeps. */
 export const commission = 5
 
@@ -24,11 +30,11 @@ export interface Rewards {
   pay(slot: number, isDue: (withdrawer: Address) => boolean): void
   find(address: Address, epoch: number): Reward | undefined
   /** Oldest first. */
-  listOf(address: Address): readonly Reward[]
+  listOf(address: Address): readonly PaidReward[]
 }
 
 export function createRewards(chain: Chain): Rewards {
-  const paid = new Map<Address, Reward[]>()
+  const paid = new Map<Address, PaidReward[]>()
 
   function payAccount(address: Address, slot: number, isDue: (withdrawer: Address) => boolean): void {
     const found = chain.findAccount(address)
@@ -36,7 +42,7 @@ export function createRewards(chain: Chain): Rewards {
     if (delegation === undefined || withdrawer === undefined || !isDue(withdrawer)) return
     const rewards = paid.get(address) ?? []
     paid.set(address, rewards)
-    const start = Math.max(Number(delegation.activationEpoch) + 1, (rewards.at(-1)?.epoch ?? 0) + 1)
+    const start = Math.max(Number(delegation.activationEpoch) + 1, (rewards.at(-1)?.reward.epoch ?? 0) + 1)
     for (let epoch = start; rewardSlotOf(epoch) <= slot && epoch <= delegation.deactivationEpoch; epoch += 1) {
       const account = chain.findAccount(address)
       const stake = account && decodeStake(account)?.delegation?.stake
@@ -46,7 +52,7 @@ export function createRewards(chain: Chain): Rewards {
       const effectiveSlot = rewardSlotOf(epoch)
       const postBalance = account.lamports + amount
       chain.write({ ...account, data: withReward(account, amount), lamports: toLamports(postBalance) }, effectiveSlot)
-      rewards.push({ epoch, effectiveSlot, amount, postBalance, commission })
+      rewards.push({ reward: { epoch, effectiveSlot, amount, postBalance, commission }, owner: withdrawer })
     }
   }
 
@@ -54,7 +60,7 @@ export function createRewards(chain: Chain): Rewards {
     pay(slot, isDue) {
       for (const address of chain.listOwned(stakeProgram)) payAccount(address, slot, isDue)
     },
-    find: (address, epoch) => paid.get(address)?.find((reward) => reward.epoch === epoch),
+    find: (address, epoch) => paid.get(address)?.find(({ reward }) => reward.epoch === epoch)?.reward,
     listOf: (address) => paid.get(address) ?? [],
   }
 }

@@ -131,6 +131,13 @@ function parseStake(data: Buffer, accounts: readonly Address[]): Parsed | undefi
       }
       return { info: { authorized, lockup, rentSysvar, stakeAccount }, type: 'initialize' }
     }
+    case 1: {
+      const info = { authority: accounts[2], clockSysvar, newAuthority: addressIn(data, 4), stakeAccount }
+      return {
+        info: { ...info, authorityType: data.readUInt32LE(36) === 0 ? 'Staker' : 'Withdrawer' },
+        type: 'authorize',
+      }
+    }
     case 2: {
       const info = { clockSysvar, stakeAccount, stakeAuthority: accounts[5], stakeConfigAccount: stakeConfig }
       return { info: { ...info, stakeHistorySysvar, voteAccount: second }, type: 'delegate' }

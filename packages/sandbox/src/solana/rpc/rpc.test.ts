@@ -211,6 +211,22 @@ describe('getTransaction', () => {
     assert.equal(memo.parsed, 'welcome')
   })
 
+  it('parses the instructions that give a stake account another owner', async () => {
+    const { address: owner } = await node.open('handed_stake')
+    const [newest] = await node.ask<Listed[]>('getSignaturesForAddress', owner)
+    const { transaction } = await node.ask<Transaction>('getTransaction', newest?.signature, parsed)
+    const infos = transaction.message.instructions.map((one) => must(one.parsed).info)
+    for (const info of infos) {
+      const named = all('stakeAccount authority newAuthority', address)
+      assertShape(info, { ...named, clockSysvar: /^Sysvar/, authorityType: /^(Staker|Withdrawer)$/ })
+      assert.equal(info['authority'], owner)
+    }
+    assert.deepEqual(
+      infos.map((info) => info['authorityType']),
+      ['Staker', 'Withdrawer'],
+    )
+  })
+
   it('shows what a program called, one level deeper', () => {
     const opened = must(transactions.find(({ meta }) => meta.innerInstructions.length > 0))
     const [group] = opened.meta.innerInstructions

@@ -1,0 +1,286 @@
+/**
+ * Since when, and until when, a stake account was the wallet's. The address that may withdraw from it owns it, and any
+ * owner can hand an account over to any wallet, without a signature of that wallet. What happened to the account before
+ * is not part of the wallet's history. So this question is answered before the history of a stake account is read.
+ *
+ * The account's transactions are walked from the newest to the oldest. One that changes who may withdraw says who may
+ * afterwards, `withdraw` names who may, and an account that is split off has the authorities of the one that it came
+ * from. Only what the stake program has checked is believed. The answer is kept in the state, and later reads extend it.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
+import { findWithdrawer } from './accounts.ts'
+import { fetchListed, isFinal, signaturesAnswer, type ListedReader, type Row } from './listed.ts'
+import { accountsMax, type Sides } from './records.ts'
+import { commitment, digits, fetchResults, readSome } from './rpc.ts'
+import { findNewWithdrawer, listStakeInstructions } from './stake-instructions.ts'
+import { changeSchema, withOwnership, type OwnerChange, type Ownership, type SolanaState } from './state.ts'
+
+/**
+ * Returns the sides of a transaction, and the changes that are older than it. `changes` are newest first, without those
+ * that rows above this one have passed: within a slot only the list knows the order.
+ */
+export function toSides(
+  { signature, slot }: Pick<Row, 'signature' | 'slot'>,
+  changes: readonly OwnerChange[],
+): { sides: Sides; older: readonly OwnerChange[] } {
+  const reached = changes.filter((change) => change.slot <= Number(slot))
+  const [newest, ...rest] = reached
+  const isOwn = newest?.isOwn ?? false
+  if (newest?.signature !== signature) return { sides: { wasOwn: isOwn, isOwn }, older: reached }
+  return { sides: { wasOwn: rest[0]?.isOwn ?? false, isOwn }, older: rest }
+}
+
+/** Rewards are paid before the transactions of their block. */
+export function isOwnAt({ changes }: Ownership, slot: number): boolean {
+  return changes.find((change) => change.slot < slot)?.isOwn ?? false
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// the walk
+
+const pageSize = 20
+/** Accounts that were split off accounts that were split off. */
+const pathMax = 10
+
+const placeSchema = z.object({ account: z.string(), signature: z.string(), slot: digits })
+type Place = z.infer<typeof placeSchema>
+
+export const ownershipMarkSchema = z.object({
+  /** The account of the list, then accounts whose owner decides about the one before. The last one is being walked. */
+  path: z.array(z.string()).min(1),
+  /** The last signature that was read; '' at the top of the list. */
+  before: z.string(),
+  /** Everything up to this slot is in the list. */
+  slot: z.number(),
+  /** The newest signature that is final. */
+  newest: z.string().nullable(),
+  /** Whether the account was the wallet's after the next older transaction, as far as newer ones show it. */
+  isOwnLater: z.boolean().nullable(),
+  /** Where it was merged with another account since: both had the same owner. */
+  merged: placeSchema.nullable(),
+  /** The oldest transaction so far found the account without SOL, so it did not exist before. */
+  hasBegun: z.boolean(),
+  /** Newest first. */
+  changes: z.array(changeSchema),
+})
+export type OwnershipMark = z.infer<typeof ownershipMarkSchema>
+
+export function startOwnership(path: readonly string[]): OwnershipMark {
+  const nothing = { newest: null, isOwnLater: null, merged: null, hasBegun: false, changes: [] }
+  return { path: [...path], before: '', slot: 0, ...nothing }
+}
+
+export interface OwnershipContext extends ListedReader {
+  address: string
+  state: SolanaState
+}
+
+export interface OwnershipStep {
+  state?: SolanaState
+  /** Undefined when the owners of the first account of the path are known. */
+  next: OwnershipMark | undefined
+}
+
+export async function readOwnership(context: OwnershipContext, mark: OwnershipMark): Promise<OwnershipStep> {
+  const { state, address } = context
+  const account = accountOf(mark)
+  const { rows, ...present } = await fetchRows(context, mark)
+  let at: OwnershipMark = { ...mark, ...present, newest: mark.newest ?? rows.find(isFinal)?.signature ?? null }
+  if (rows.length === 0) return finish(state, at)
+  const { length, result } = await readSome(rows, (some) => fetchListed(context, some.filter(isExecuted)))
+  for (const { row, transaction } of result) {
+    // A block that is not final may have been dropped since it was listed.
+    if (transaction === undefined) continue
+    const stepped = stepBack(state, at, row, readStatement(withTextNumbers(transaction), account, address))
+    if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
+    at = stepped
+  }
+  return { next: { ...at, before: rows[length - 1]?.signature ?? '' } }
+}
+
+function accountOf({ path }: OwnershipMark): string {
+  return path.at(-1) ?? ''
+}
+
+function isExecuted({ err }: Row): boolean {
+  return err === null || err === undefined
+}
+
+const presentAnswer = z.object({ context: z.object({ slot: digits }), value: z.unknown() })
+
+/** The top of the list comes with the present owner: both from one request, so from nearly the same moment. */
+async function fetchRows(
+  { rpc, state, address }: OwnershipContext,
+  mark: OwnershipMark,
+): Promise<{ rows: Row[] } & Partial<Pick<OwnershipMark, 'slot' | 'isOwnLater'>>> {
+  const account = accountOf(mark)
+  const until = state.ownership[account]?.upTo ?? null
+  const edges = { ...(mark.before === '' ? {} : { before: mark.before }), ...(until === null ? {} : { until }) }
+  const list = {
+    method: 'getSignaturesForAddress',
+    params: [account, { limit: pageSize, commitment, ...edges }],
+  }
+  if (mark.before !== '') return { rows: await rpc.call(list.method, list.params, signaturesAnswer) }
+  const method = 'getAccountInfo'
+  const [rows, found] = await fetchResults(rpc, [
+    list,
+    { method, params: [account, { encoding: 'jsonParsed', commitment }] },
+  ])
+  const { context, value } = readAnswer(method, presentAnswer, withTextNumbers(found ?? null))
+  const withdrawer = findWithdrawer(value)
+  return {
+    rows: readAnswer(list.method, signaturesAnswer, withTextNumbers(rows ?? null)),
+    slot: Number(context.slot),
+    isOwnLater: withdrawer === undefined ? null : withdrawer === address,
+  }
+}
+
+/** Takes one transaction into account. `unknown` is an account whose owners have to be known first. */
+function stepBack(
+  state: SolanaState,
+  at: OwnershipMark,
+  row: Row,
+  { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith }: Statement,
+): OwnershipMark | { unknown: string } {
+  const { isOwnLater } = at
+  const place = { signature: row.signature, slot: row.slot }
+  const isHidden = hadNothing && !isChange && isOwnLater === true
+  if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
+    throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
+  }
+  const merged = mergedWith === undefined ? null : { account: mergedWith, ...place }
+  if (!isChange) {
+    return { ...at, isOwnLater: wasOwn ?? isOwnLater, merged: merged ?? at.merged, hasBegun: hadNothing }
+  }
+  const related = [splitOff === undefined ? null : { account: splitOff, ...place }, at.merged]
+  const owned = isOwn ?? isOwnLater ?? findRelatedOwner(state, at, related)
+  if (typeof owned !== 'boolean') return owned
+  const change = { ...place, slot: Number(row.slot), isOwn: owned, isFinal: isFinal(row) }
+  return { ...at, isOwnLater: wasOwn ?? null, merged, hasBegun: hadNothing, changes: join(at.changes, [change]) }
+}
+
+/** Both newest first. Of neighbours with the same owner the older one is kept. Without a change an account is foreign. */
+function join(newer: readonly OwnerChange[], older: readonly OwnerChange[]): OwnerChange[] {
+  const all = [...newer, ...older]
+  return all.filter(({ isOwn }, index) => isOwn !== all[index + 1]?.isOwn)
+}
+
+/**
+ * The owner of an account that this one was split off or merged with. Accounts that are not known to be the wallet's
+ * are not asked about: any stranger could name any number of them.
+ */
+function findRelatedOwner(
+  { stakes, ownership }: SolanaState,
+  { path }: OwnershipMark,
+  related: readonly (Place | null)[],
+): boolean | { unknown: string } {
+  for (const place of related) {
+    if (place === null || !stakes.includes(place.account)) continue
+    const known = ownership[place.account]
+    if (known === undefined) {
+      if (path.includes(place.account) || path.length >= pathMax) continue
+      return { unknown: place.account }
+    }
+    const slot = Number(place.slot)
+    if (known.slot < slot) throw new SourceError('data_hole', 'a stake account is not read as far as another one')
+    // The order of two transactions of one slot is known only within one list.
+    const isClear = known.changes.every((change) => change.slot !== slot || change.signature === place.signature)
+    if (isClear) return isOwnAt(known, slot)
+  }
+  return false
+}
+
+function finish(state: SolanaState, mark: OwnershipMark): OwnershipStep {
+  const { path, slot, newest, isOwnLater, hasBegun, before } = mark
+  const account = accountOf(mark)
+  const known = state.ownership[account]
+  const isContinued = known !== undefined && known.upTo !== null
+  const settled = isContinued ? known.changes.filter((change) => change.isFinal) : []
+  const wasOwn = settled[0]?.isOwn ?? false
+  const isHole = isContinued
+    ? isOwnLater !== null && isOwnLater !== wasOwn
+    : !hasBegun && (before !== '' || isOwnLater === true)
+  if (isHole) {
+    throw new SourceError('data_hole', 'the node does not show since when a stake account is the wallet’s')
+  }
+  const upTo = newest ?? known?.upTo ?? null
+  const after = withOwnership(state, account, { upTo, slot, changes: join(mark.changes, settled) })
+  return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// one transaction
+
+/** What a transaction says about the owner of one stake account. Members are undefined where it says nothing. */
+interface Statement extends Partial<Sides> {
+  /** It gave the account an owner, or took it from one. */
+  isChange: boolean
+  /** The account had no SOL before, so it did not exist. */
+  hadNothing: boolean
+  /** The account that it was split off. */
+  splitOff?: string
+  mergedWith?: string
+}
+
+const shape = z.object({
+  transaction: z.object({
+    message: z.object({
+      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).max(accountsMax),
+    }),
+  }),
+  meta: z.object({ preBalances: z.array(digits), postBalances: z.array(digits) }),
+})
+
+/** `transaction` has numbers as text. */
+function readStatement(transaction: unknown, account: string, address: string): Statement {
+  const parsed = shape.safeParse(transaction)
+  const keys = parsed.data?.transaction.message.accountKeys ?? []
+  const place = keys.findIndex(({ pubkey }) => pubkey === account)
+  const { preBalances, postBalances } = parsed.data?.meta ?? {}
+  const [before, after] = [preBalances?.[place], postBalances?.[place]]
+  if (before === undefined || after === undefined) {
+    throw new SourceError('data_hole', 'a transaction of a stake account cannot be read')
+  }
+  const isSigned = keys.some(({ pubkey, signer }) => signer && pubkey === address)
+  const hadNothing = before === '0'
+  const statement: Statement = { isChange: false, hadNothing, ...(hadNothing ? { wasOwn: false } : {}) }
+  for (const instruction of listStakeInstructions(transaction)) {
+    Object.assign(statement, readInstruction(instruction, statement, { account, address, isSigned }))
+  }
+  return after === '0' ? { ...statement, isOwn: false, isChange: true } : statement
+}
+
+function readInstruction(
+  instruction: ReturnType<typeof listStakeInstructions>[number],
+  { wasOwn, isOwn }: Statement,
+  { account, address, isSigned }: { account: string; address: string; isSigned: boolean },
+): Partial<Statement> {
+  const { type, info } = instruction
+  const { stakeAccount, newSplitAccount, source, destination } = info
+  if (type === 'split' && newSplitAccount === account) {
+    return {
+      isChange: true,
+      wasOwn: wasOwn ?? false,
+      ...(typeof stakeAccount === 'string' && { splitOff: stakeAccount }),
+    }
+  }
+  if (type === 'merge' && (source === account || destination === account)) {
+    const other = source === account ? destination : source
+    return typeof other === 'string' ? { mergedWith: other } : {}
+  }
+  if (stakeAccount !== account) return {}
+  /** Says something about the time before the transaction, unless an earlier instruction has changed the owner. */
+  const asBefore = (owned: boolean): Partial<Statement> => (isOwn === undefined ? { wasOwn: wasOwn ?? owned } : {})
+  if (type === 'withdraw') {
+    const owned = info['withdrawAuthority'] === address
+    return { ...asBefore(owned), isOwn: owned }
+  }
+  const withdrawer = findNewWithdrawer(instruction)
+  if (withdrawer === undefined) return {}
+  const changed = { isChange: true, isOwn: withdrawer === address }
+  if (type.startsWith('initialize')) return { ...asBefore(false), ...changed }
+  // The stake program looks for the owner among all signers: the one that is named need not be it, unless it signed.
+  return { ...(info['authority'] === address && isSigned ? asBefore(true) : {}), ...changed }
+}
