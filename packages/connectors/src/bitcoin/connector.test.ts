@@ -44,6 +44,8 @@ class TestChain {
   branch = 0
   nowMs = startMs
   transactions: Transaction[] = []
+  /** What the server that answers for lists still has, when it is behind the one that answers for sums. */
+  listed: Transaction[] | undefined
   asked: string[] = []
   /** The answers that the next calls get instead. */
   broken: (() => Response) | undefined
@@ -78,8 +80,8 @@ class TestChain {
     this.transactions = this.transactions.filter((one) => one.txid !== txid)
   }
 
-  #touching(address: string): Transaction[] {
-    return this.transactions
+  #touching(address: string, transactions = this.transactions): Transaction[] {
+    return transactions
       .filter(({ vin, vout }) =>
         [...vin.map(({ prevout }) => prevout), ...vout].some((one) => one.scriptpubkey_address === address),
       )
@@ -100,7 +102,7 @@ class TestChain {
     if (path === '/blocks/tip/height') return this.tip
     if (kind === 'tx') return this.transactions.find(({ txid }) => txid === id)
     if (list === undefined) return { chain_stats: this.#statsOf(id, true), mempool_stats: this.#statsOf(id, false) }
-    const touching = this.#touching(id)
+    const touching = this.#touching(id, this.listed)
     const confirmed = touching.filter(({ status }) => status.confirmed)
     const place = confirmed.findIndex(({ txid }) => txid === lastSeen)
     if (lastSeen !== undefined) return place === -1 ? [] : confirmed.slice(place + 1, place + 26)
@@ -278,6 +280,72 @@ describe('a history', () => {
     await books.run(chain, chain.open(single))
     assert.deepEqual(books.keys, keysOf(chain))
     assert.equal(countOf(chain, /\/txs/), 2)
+  })
+
+  for (const [name, before] of [
+    ['that was used before', 30],
+    ['of a few days', 3],
+    ['that was never used', 0],
+  ] as const) {
+    it(`of an address ${name} gets a payment that was in the sums before it was in the list`, async () => {
+      const chain = new TestChain()
+      for (let index = 0; index < before; index += 1) {
+        chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, before === 30 ? 800_000 + index : 899_998)
+      }
+      const books = new Books()
+      await books.run(chain, chain.open(single))
+      chain.listed = structuredClone(chain.transactions)
+      const paid = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 900_000)
+      chain.nowMs += hourMs
+      await books.run(chain, chain.open(single))
+      assert.ok(!books.records.has(paid))
+      chain.listed = undefined
+      chain.nowMs += hourMs
+      await books.run(chain, chain.open(single))
+      assert.deepEqual(books.keys, keysOf(chain))
+      // From then on the address is read.
+      chain.asked = []
+      chain.nowMs += hourMs
+      await books.run(chain, chain.open(single))
+      assert.equal(countOf(chain, /\/txs/), 0)
+    })
+  }
+
+  it('is read again when the list has as many payments in blocks as the sums, but another one', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    // The tip of the server that lists has another block than the one that counts.
+    const other = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_200 }, 900_000)
+    chain.listed = structuredClone(chain.transactions)
+    chain.unmine(other)
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 900_000)
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open(single))
+    assert.equal(books.keys.length, 2)
+    chain.listed = undefined
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open(single))
+    assert.deepEqual(books.keys, keysOf(chain))
+  })
+
+  it('whose rest is read later has a payment that the newest list lacked', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 880_000 + index * 300)
+    }
+    chain.listed = structuredClone(chain.transactions)
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 900_000)
+    const books = new Books()
+    const edge = startMs - 40 * 24 * hourMs
+    await books.run(chain, chain.open(single), edge)
+    await books.readWindow(chain.open(single), 0, edge)
+    assert.equal(books.keys.length, 60)
+    chain.listed = undefined
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open(single), edge)
+    assert.deepEqual(books.keys, keysOf(chain))
   })
 
   it('of five hundred addresses costs requests for its activity, not for its length', async () => {

@@ -6,7 +6,8 @@
  *               lies in the same block, all blocks below are the same; otherwise each of them may have changed
  *   unsettled   each transaction that may have changed is requested by its id. One that the chain no longer knows (a
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
- *   addresses   of each address that changed, the newest transactions down to those that are known
+ *   addresses   of each address that changed, the newest transactions down to those that are known. What was read has
+ *               to agree with the count and the sums that the server states for the address
  *
  * Esplora's lists go from newest to oldest and cannot start at a given time, so an address is read from the top. The
  * first window of a new connection covers the last weeks. If an address has older transactions, the state remembers the
@@ -23,6 +24,7 @@ import type { Esplora } from './esplora.ts'
 import { pollBatch } from './poll.ts'
 import { toSeen, type SeenTransaction } from './records.ts'
 import { filterUnsettled, findNewestConfirmed, readState, type KnownAddress, type WalletState } from './state.ts'
+import { addTallies, emptyTally, tallyOf } from './tally.ts'
 import type { Wallet } from './wallet.ts'
 
 /** API.md: "Returns 25 transactions per page." A shorter page is the last one. */
@@ -39,7 +41,13 @@ const pageMarkSchema = z.union([
     /** The address that is being read, or the last one that was read. */
     address: z.string(),
     /** The place in its list; null after it was read. */
-    from: z.object({ txid: z.string(), seen: z.number(), top: z.number().nullable() }).nullable(),
+    from: z
+      .object({
+        ...{ txid: z.string(), seen: z.number(), top: z.number().nullable() },
+        /** What this walk has read of the address, in blocks that may be replaced and in settled ones. */
+        ...{ recent: z.string(), settled: z.string() },
+      })
+      .nullable(),
   }),
 ])
 type PageMark = z.infer<typeof pageMarkSchema>
@@ -137,17 +145,13 @@ function contextOf({ window, state, nowMs }: Walk, tipHeight: number): Parameter
 }
 
 /** Notes whether it may still change. */
-function keep(
-  { state, nowMs }: Walk,
-  { record, txid, block, addresses }: SeenTransaction,
-  tipHeight: number,
-): RawRecord {
+function keep({ state, nowMs }: Walk, { record, txid, block, amounts }: SeenTransaction, tipHeight: number): RawRecord {
   if (txid === undefined) return record
   if (block !== undefined && !isReplaceable(block, tipHeight)) {
     if (txid in state.unsettled) filterUnsettled(state, (one) => one !== txid)
     return record
   }
-  const own = state.addresses.flatMap(({ address }) => (addresses.has(address) ? [address] : []))
+  const own = state.addresses.flatMap(({ address }) => (amounts.has(address) ? [address] : []))
   const seenMs = state.unsettled[txid]?.seenMs ?? nowMs
   const isConfirmed = block !== undefined && record.pending !== true
   const place = isConfirmed ? { block: { height: block.height, hash: block.hash } } : {}
@@ -205,7 +209,9 @@ type AddressMark = NonNullable<Extract<PageMark, { at: 'addresses' }>['from']>
 
 /** Starts at the top of an address that changed, or where the last window stopped. */
 function startOf({ isRead, below }: KnownAddress): AddressMark | null {
-  return isRead === true && below !== undefined ? { txid: below.txid, seen: below.seen, top: null } : null
+  if (isRead !== true || below === undefined) return null
+  const { txid, seen, recent } = below
+  return { txid, seen, top: null, recent, settled: emptyTally }
 }
 
 interface Shown {
@@ -219,31 +225,63 @@ interface Shown {
  * Returns where the list of this address continues, or null when it was read far enough, which `entry` then records.
  */
 function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): AddressMark | null {
-  const confirmed = seen.flatMap(({ txid, block }) =>
-    txid === undefined || block === undefined ? [] : [{ txid, ...block }],
+  const confirmed = seen.flatMap(({ txid, block, amounts }) =>
+    txid === undefined || block === undefined ? [] : [{ txid, ...block, amounts }],
   )
   const last = confirmed.at(-1)
   const count = (from?.seen ?? 0) + confirmed.length
-  const settled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
   const isDeeper = entry.isRead === true
-  const top = isDeeper ? null : (from?.top ?? settled)
-  const knownHeight = isDeeper ? undefined : entry.height
+  const newestSettled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
+  const top = isDeeper ? null : (from?.top ?? newestSettled)
+  const knownHeight = isDeeper || entry.settled === undefined ? undefined : entry.height
   const total = Number(entry.stats?.count ?? 0)
   if (last === undefined && from !== null && count < total) {
     // The transaction that we continued from is no longer in the list, because its block was replaced. The next run
     // starts at the top again.
-    for (const member of ['isRead', 'height', 'below'] as const) delete entry[member]
+    for (const member of ['isRead', 'height', 'settled', 'below'] as const) delete entry[member]
     return null
   }
+  const read = addPage(entry.address, from, confirmed, { knownHeight, tipHeight })
   const isKnown = knownHeight !== undefined && confirmed.some(({ height }) => height <= knownHeight)
   // A total may be wrong, so it never ends the list. A page that is not full ends it, unless the total says there is
   // more.
   const isEnd = last === undefined || (confirmed.length < pageSize && count >= total)
   const isPast = knownHeight === undefined && last !== undefined && last.timeMs < window.start - blockTimeToleranceMs
-  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top }
+  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top, ...read }
   if (!isKnown) delete entry.below
-  if (!isKnown && !isEnd) entry.below = { txid: last.txid, timeMs: last.timeMs, seen: count }
+  if (!isKnown && !isEnd) entry.below = { txid: last.txid, timeMs: last.timeMs, seen: count, recent: read.recent }
+  if (entry.below !== undefined) entry.below.recent = read.recent
+  const isContinued = isDeeper || knownHeight !== undefined
+  entry.settled = addTallies(isContinued ? (entry.settled ?? emptyTally) : emptyTally, read.settled)
   if (top !== null) entry.height = top
-  entry.isRead = true
+  noteRead(entry, read.recent)
   return null
+}
+
+/** What the walk has read of the address with this page, without what was known before it. */
+function addPage(
+  address: string,
+  from: AddressMark | null,
+  confirmed: readonly (Pick<SeenTransaction, 'amounts'> & { height: number })[],
+  { knownHeight = -1, tipHeight }: { knownHeight: number | undefined; tipHeight: number },
+): Pick<AddressMark, 'recent' | 'settled'> {
+  const { recent = emptyTally, settled = emptyTally } = from ?? {}
+  const fresh = confirmed.filter(({ height }) => height > knownHeight)
+  const ofFresh = (isRecent: boolean): string => {
+    const some = fresh.filter((block) => isReplaceable(block, tipHeight) === isRecent)
+    return tallyOf(address, some)
+  }
+  return { recent: addTallies(recent, ofFresh(true)), settled: addTallies(settled, ofFresh(false)) }
+}
+
+/**
+ * Servers behind one name may be a block apart. A list that lacks what the sums of its address have is read again by the
+ * next run: the sums may never change again, and the transaction would never be read. Before the oldest transactions
+ * were read there is nothing to compare.
+ */
+function noteRead(entry: KnownAddress, recent: string): void {
+  const { stats, settled = emptyTally, below } = entry
+  const stated = stats === undefined ? emptyTally : addTallies(`${stats.count}/${stats.funded}/${stats.spent}`)
+  if (below !== undefined || addTallies(settled, recent) === stated) entry.isRead = true
+  else delete entry.isRead
 }

@@ -18,7 +18,7 @@ export const batchSize = 20
 const parallelMax = 5
 /** An interrupted round continues unless it is older than this. A busy public server may take an hour. */
 const roundMaxMs = 2 * 3_600_000
-/** The state may have 1 MiB, and an address takes up to 250 bytes. */
+/** The state may have 1 MiB, and an address takes up to 320 bytes. */
 const addressesMax = 3_000
 
 type Round = NonNullable<WalletState['round']>

@@ -41,6 +41,11 @@ export interface ReadContext {
   seenMs(txid: string): number
 }
 
+export interface Amounts {
+  funded: bigint
+  spent: bigint
+}
+
 /** What a page needs to know about a transaction in addition to its record. */
 export interface SeenTransaction {
   record: RawRecord
@@ -48,20 +53,20 @@ export interface SeenTransaction {
   txid: string | undefined
   /** The block that contains it; undefined while it is unconfirmed. */
   block: { height: number; hash: string; timeMs: number } | undefined
-  /** Every address that it takes from or gives to. */
-  addresses: ReadonlySet<string>
+  /** What it gives to each address, and takes from it. */
+  amounts: ReadonlyMap<string, Amounts>
 }
 
 export function toSeen(verbatim: unknown, context: ReadContext): SeenTransaction {
   const txid = isJsonObject(verbatim) && typeof verbatim['txid'] === 'string' ? verbatim['txid'] : undefined
-  let seen: Omit<SeenTransaction, 'record' | 'txid'> = { block: undefined, addresses: new Set() }
+  let seen: Omit<SeenTransaction, 'record' | 'txid'> = { block: undefined, amounts: new Map() }
   const record = toRawRecord(
     JSON.stringify(toKept(verbatim)),
     context.window,
     (body) => {
       const transaction = readTransaction({ body })
       const block = findBlock(transaction)
-      seen = { block, addresses: listAddresses(transaction) }
+      seen = { block, amounts: sumAmounts(transaction) }
       const isSettled = block !== undefined && context.tipHeight - block.height + 1 >= confirmationsNeeded
       return {
         key: transaction.txid,
@@ -82,9 +87,17 @@ function findBlock({ status }: ChainTransaction): SeenTransaction['block'] {
   return { height: Number(height), hash: hash ?? '', timeMs: Number(time) * 1_000 }
 }
 
-function listAddresses({ vin, vout }: ChainTransaction): Set<string> {
-  const outputs = [...vin.flatMap(({ prevout }) => prevout ?? []), ...vout]
-  return new Set(outputs.flatMap(({ scriptpubkey_address: address }) => address ?? []))
+function sumAmounts({ vin, vout }: ChainTransaction): Map<string, Amounts> {
+  const sums = new Map<string, Amounts>()
+  const add = (output: z.infer<typeof outputSchema>, side: keyof Amounts): void => {
+    const { scriptpubkey_address: address, value } = output
+    if (!address) return
+    const before = sums.get(address) ?? { funded: 0n, spent: 0n }
+    sums.set(address, { ...before, [side]: before[side] + BigInt(value) })
+  }
+  for (const { prevout } of vin) if (prevout) add(prevout, 'spent')
+  for (const output of vout) add(output, 'funded')
+  return sums
 }
 
 /** A transaction of an unexpected shape is stored unchanged. */

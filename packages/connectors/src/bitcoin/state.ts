@@ -7,6 +7,9 @@ import type { ConnectorState } from '../kit/connector.ts'
 
 const digits = z.string().regex(/^\d+$/)
 
+/** As tally.ts makes it. */
+const tally = z.string().regex(/^\d+\/\d+\/\d+$/)
+
 const addressSchema = z.object({
   branch: z.string(),
   index: z.number(),
@@ -21,12 +24,14 @@ const addressSchema = z.object({
       waiting: z.string(),
     })
     .exactOptional(),
-  /** Its newest transactions were read after the last change of `stats`. */
+  /** Its newest transactions were read after the last change of `stats`, and all that were read agree with it. */
   isRead: z.boolean().exactOptional(),
   /** Transactions in blocks up to this height were read, down to `below`. All of them are final. */
   height: z.number().exactOptional(),
-  /** Transactions older than this one have not been read yet. */
-  below: z.object({ txid: z.string(), timeMs: z.number(), seen: z.number() }).exactOptional(),
+  /** What the transactions up to that height add up to, as far as they were read. */
+  settled: tally.exactOptional(),
+  /** Transactions older than this one have not been read yet. `recent` are those above `height` that were read. */
+  below: z.object({ txid: z.string(), timeMs: z.number(), seen: z.number(), recent: tally }).exactOptional(),
 })
 export type KnownAddress = z.infer<typeof addressSchema>
 
