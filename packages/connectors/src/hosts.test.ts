@@ -9,11 +9,15 @@ import { definitions, loadConnector } from './registry.ts'
 
 const pem = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' })
 const secrets: Readonly<Record<string, string>> = { coinbase: String(pem) }
+const addresses: Readonly<Record<string, string>> = {
+  bitcoin: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',
+  solana: 'So11111111111111111111111111111111111111112',
+}
 
 function listCredentials({ metadata, signIn }: ProviderDefinition): Credentials[] {
   const { provider_id: id, connection_types: types } = metadata
   const secretKey = secrets[id] ?? 'QUJD'.repeat(16)
-  const address = id === 'bitcoin' ? '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' : `0x${'1'.repeat(40)}`
+  const address = addresses[id] ?? `0x${'1'.repeat(40)}`
   return [
     ...(types.includes('api_key')
       ? [{ type: 'api_key' as const, apiKey: 'k'.repeat(64), secretKey, passphrase: '1' }]
