@@ -291,6 +291,18 @@ describe('reading lists', async () => {
       assert.deepEqual(listStarts(provider), new Set([491]))
     })
 
+    it('keeps what was read if the server that answers now is late', async () => {
+      const { provider, ref, add } = await open(500)
+      add(501)
+      provider.height = { height: 310, atMs: reader.clock.now(), isLate: true }
+      await reader.run(ref)
+      assert.deepEqual(listStarts(provider), new Set([301]))
+      provider.height = { height: 510, atMs: reader.clock.now() }
+      await reader.run(ref)
+      assert.equal(await countRaw(ref), 3)
+      assert.deepEqual(listStarts(provider), new Set([301, 491]))
+    })
+
     it('reads the newest blocks again if the height was too high by a few', async () => {
       const { provider, ref, add } = await open(309)
       add(302)

@@ -78,10 +78,10 @@ export async function askContracts(
   asking: Pick<Asking, 'spent' | 'hasProgressed'>,
   questions: readonly Question[],
   unasked: Unasked,
-  last?: ContractCall,
+  { last, effortMax = searchMax }: { last?: ContractCall; effortMax?: number } = {},
 ): Promise<boolean> {
   while (unasked.groups.length > 0) {
-    if (unasked.effort >= searchMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
+    if (unasked.effort >= effortMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
     const room = requestsPerCall - asking.spent.requests
     if (room <= 0) return false
     await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize), last })
@@ -163,6 +163,11 @@ async function askGroup(
       : { words, effort }
   } catch (error) {
     if (!(error instanceof SourceError) || error.fault !== 'unreadable_answer' || alone?.isKnown === true) throw error
+    if (alone !== undefined && last !== undefined) {
+      // It throws if the node failed. Otherwise the contract is asked a second time, and then left out.
+      await askAlone(client, last)
+      return askGroup(client, questions, undefined)
+    }
     if (alone !== undefined) return { words: [], effort: failedWeight }
     // No contract failed, so calling each one separately does not count as a search.
     if (error instanceof MalformedAnswer) return { partSize: 1, effort: -questions.length }

@@ -24,6 +24,7 @@ const budget: Budget = {
     {
       name: 'index',
       scope: 'address',
+      keyless: true,
       tiers: [
         { capacity: 30, refillPerSecond: 5 },
         { capacity: 30, refillPerSecond: 3 },
@@ -34,6 +35,7 @@ const budget: Budget = {
     {
       name: 'rpc',
       scope: 'address',
+      keyless: true,
       tiers: [
         { capacity: 100, refillPerSecond: 25 },
         { capacity: 100, refillPerSecond: 5 },

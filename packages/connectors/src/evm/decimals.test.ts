@@ -66,6 +66,17 @@ async function readBoth(reader: AccountReader, given: ConnectorState = {}) {
 }
 
 describe('the decimals of a token', () => {
+  it('are not decided by a node that fails for a moment', async (t) => {
+    const { chain, reader } = await openWallet(t, row(coin))
+    const passing = { code: -32000, message: 'header not found' }
+    const wrapped = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+    for (const contract of [coin, wrapped]) chain.errors.set(`${contract} ${decimals}`, passing)
+    const failed = await reader.fetchBalances({}).catch(() => undefined)
+    chain.errors.clear()
+    const { held, moved } = await readBoth(connector.open({ type: 'wallet', address }, chain.io), failed?.state)
+    assert.deepEqual([held, moved], [[`1.5 evm:1:${coin}`], [`1.5 evm:1:${coin}`]])
+  })
+
   for (const tokenDecimal of ['', null, undefined, '0', '18', '255', 'six']) {
     it(`are those of its contract if an index says ${JSON.stringify(tokenDecimal) ?? 'nothing'}`, async (t) => {
       const { reader } = await openWallet(t, row(usdc, { tokenDecimal }), row(coin, { tokenDecimal }))

@@ -14,6 +14,11 @@ import type { Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
 import type { Token } from './state.ts'
 
+/** Decimals are asked for once, so the search for contracts that fail may take longer than that of balances. */
+const effortMax = 500
+/** Each has as many requests as one call for balances. A page of a stranger's tokens must end. */
+const roundsMax = 5
+
 const data = encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' })
 
 export interface DecimalsSearch {
@@ -37,7 +42,7 @@ export async function findDecimals(
   // A contract that uses up the gas of a group makes those after it fail. This one answers unless that happened.
   const last = { to: client.chain.wrapped.address as Address, data }
   try {
-    return await askContracts(client, asking, questions, unasked, last)
+    return await askContracts(client, asking, questions, unasked, { last, effortMax })
   } finally {
     search.effort = unasked.effort
   }
@@ -64,10 +69,14 @@ export function rememberDecimals(client: ChainClient): FindDecimals {
   const found = new Map<string, number>()
   return async (tokens, contracts) => {
     for (const { address, decimals } of tokens) if (decimals !== undefined) found.set(address, decimals)
-    const asked = contracts.filter((contract) => !found.has(contract))
-    const spent = { requests: 0 }
-    const counted = withCount(client, spent)
-    await findDecimals(counted, { spent, hasProgressed: false }, { contracts: asked, search: { effort: 0 }, found })
+    const search = { effort: 0 }
+    let hasEnded = false
+    for (let round = 0; round < roundsMax && !hasEnded; round += 1) {
+      const asked = contracts.filter((contract) => !found.has(contract))
+      const spent = { requests: 0 }
+      const asking = { spent, hasProgressed: false }
+      hasEnded = await findDecimals(withCount(client, spent), asking, { contracts: asked, search, found })
+    }
     return found
   }
 }

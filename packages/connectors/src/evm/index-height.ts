@@ -7,7 +7,7 @@
  * Blockscout's an object with it. An index without it may have Etherscan's `proxy` module, whose `eth_blockNumber`
  * answers like a node and may be ahead of the lists.
  */
-import { hourMs, SourceError } from '@assay/core'
+import { hourMs, minuteMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { toBigInt, toIndexError, UnknownAction, type ChainClient, type Head } from './client.ts'
 
@@ -22,17 +22,34 @@ export async function fetchReach(client: ChainClient, head: Head): Promise<numbe
   return Math.min(head.number, await fetchIndexed(client, head))
 }
 
+/**
+ * Etherscan looks for a block within ten minutes before the time, and older versions of Blockscout within one. So the
+ * answer is exact up to an hour, and then a block that the index has, but not its newest one.
+ */
+const stepsBackMs = [0, 10, 20, 30, 40, 50, 60, 120, 1_440].map((minutes) => minutes * minuteMs)
+const nothingNear = /no closest block|block does not exist/i
+
 async function fetchIndexed(client: ChainClient, { timeMs }: Head): Promise<number> {
   try {
-    const timestamp = Math.floor(timeMs / 1000)
-    const answer = await client.ask('block', 'getblocknobytime', { timestamp, closest: 'before' })
-    const found = byTime.safeParse(answer.result)
-    if (answer.status === '1' && found.success) return Number(found.data)
-    throw toIndexError(`${client.chain.name}: getblocknobytime`, answer)
+    for (const backMs of stepsBackMs) {
+      const found = await findByTime(client, timeMs - backMs)
+      if (found !== undefined) return found
+    }
   } catch (error) {
     if (error instanceof UnknownAction) return fetchProxied(client)
     throw error
   }
+  throw new SourceError('data_hole', `${client.chain.name}: the index has no block of the last day`)
+}
+
+/** Undefined when the index has no block near that time. */
+async function findByTime(client: ChainClient, timeMs: number): Promise<number | undefined> {
+  const timestamp = Math.floor(timeMs / 1000)
+  const answer = await client.ask('block', 'getblocknobytime', { timestamp, closest: 'before' })
+  const found = byTime.safeParse(answer.result)
+  if (answer.status === '1' && found.success) return Number(found.data)
+  if (nothingNear.test(`${answer.message} ${String(answer.result)}`)) return undefined
+  throw toIndexError(`${client.chain.name}: getblocknobytime`, answer)
 }
 
 async function fetchProxied(client: ChainClient): Promise<number> {

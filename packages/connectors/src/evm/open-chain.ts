@@ -1,4 +1,5 @@
 /** What one reader learns about a chain once. It is used for some seconds, and by all lists of the chain. */
+import { minuteMs } from '@assay/core'
 import type { Height } from '../kit/connector.ts'
 import { fetchHead, type ChainClient, type Head } from './client.ts'
 import { rememberDecimals, type FindDecimals } from './decimals.ts'
@@ -34,6 +35,8 @@ export async function getHeight(chain: OpenChain): Promise<NodeHeight> {
   return chain.height
 }
 
+const lateMs = 5 * minuteMs
+
 /** Up to where the lists can be read, which is the lower of the heights of the node and of the index. */
 export async function getReach(chain: OpenChain): Promise<Height> {
   if (chain.reach !== undefined) return chain.reach
@@ -42,7 +45,8 @@ export async function getReach(chain: OpenChain): Promise<Height> {
   // The first block that the index does not have yet.
   const missingMs = height < number ? await chain.findTime(height + 1) : undefined
   const isFarBehind = missingMs !== undefined && timeMs - missingMs > behindMaxMs
+  const isLate = atMs - (missingMs ?? timeMs) > lateMs
   const behind = `${chain.client.chain.name}: the index ends ${number - height} blocks before the node`
-  chain.reach = { height, atMs, ...(isFarBehind ? { behind } : {}) }
+  chain.reach = { height, atMs, isLate, ...(isFarBehind ? { behind } : {}) }
   return chain.reach
 }

@@ -139,6 +139,13 @@ function answerHeight(chain: TestChain, query: URLSearchParams): { status: numbe
     return { status: 200, text: JSON.stringify({ status: '0', message: 'NOTOK', result }) }
   }
   const before = Math.floor((Number(query.get('timestamp')) - timeOf(0)) / 12)
+  // Etherscan looks for ten minutes before the time.
+  if (heightForm === 'etherscan' && (before - indexed) * 12 > 600) {
+    return {
+      status: 200,
+      text: JSON.stringify({ status: '0', message: 'NOTOK', result: 'Error! No closest block found' }),
+    }
+  }
   const found = String(Math.min(before, indexed))
   const result = heightForm === 'blockscout' ? { blockNumber: found } : found
   return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }

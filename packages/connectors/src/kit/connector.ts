@@ -82,6 +82,8 @@ export interface Bucket {
   name: string
   /** Whether the provider counts each key, or everything behind our address. */
   scope: 'key' | 'address'
+  /** Calls carry no key, so that a limit error can only mean our address. */
+  keyless?: true
   /** The widest first. A limit error moves on to the next, and an hour without one moves back. */
   tiers: readonly [BudgetTier, ...BudgetTier[]]
 }
@@ -275,6 +277,8 @@ export interface Height {
   height: number
   /** When it was asked. */
   atMs: number
+  /** Its newest block is minutes old. A provider that was further before may be right: it has several servers. */
+  isLate?: boolean
   /**
    * Set when the provider is so far behind its chain that people should know, with the details for the log: the list is
    * read up to `height`, and the rest is reported as a `data_hole`.
