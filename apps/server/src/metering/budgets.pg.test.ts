@@ -302,6 +302,14 @@ describe('a job', async () => {
     await budgets.take({ connector, keyLane: 'b' }, calls(1), background)
   })
 
+  it('that hit a limit without a key makes every job wait: the provider can only mean our address', async (t) => {
+    const here = budgetsOf((await open(t)).db)
+    const [bucket] = counted.budget.buckets
+    const keyless = { ...counted, budget: { ...counted.budget, buckets: [{ ...bucket, keyless: true }] } } as const
+    await here.recordLimitError({ connector: keyless, keyLane: 'a' }, calls(1), ofKey(90_000))
+    await assert.rejects(here.take({ connector: keyless, keyLane: 'b' }, calls(1), background), OverBudget)
+  })
+
   it('that hit a limit of our address makes every job wait, where the provider says so', async (t) => {
     const { db, pass } = await open(t)
     const [here, elsewhere] = [budgetsOf(db), budgetsOf(db)]

@@ -121,8 +121,9 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
         return { ...admission, isOver: waitMs === 0 || !by.mayWait || !holdsKey || isBarred }
       })
     },
-    async recordLimitError(of, cost, { forMs, isOfAddress, userKey }) {
+    async recordLimitError(of, cost, { forMs, userKey, ...error }) {
       for (const { bucket } of listCharged(of, cost)) {
+        const isOfAddress = error.isOfAddress || bucket.keyless === true
         const lower = (key: string): Promise<void> =>
           store.lowerTier(db, key, bucket.tiers.length, Math.min(forMs, blockMaxMs))
         if (bucket.scope === 'key' || !isOfAddress) await lower(ownKeyOf(of, bucket))

@@ -22,6 +22,7 @@ export const connector: Connector = {
       {
         name: 'calls',
         scope: 'address',
+        keyless: true,
         // The highest tier is Esplora's own nginx configuration (50 a second, 100 at once), for an operator's own
         // server. Public servers accept one call every 250 ms for a while, and blockstream.info 700 an hour.
         tiers: [

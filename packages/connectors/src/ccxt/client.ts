@@ -186,7 +186,9 @@ async function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promis
   const host = `${facts.id} ${io.baseUrl ?? ''}`
   const share = (source: Promise<Exchange>): Promise<Exchange> => {
     marketsByHost.set(host, { source, loadedAtMs: io.now() })
-    source.catch(() => marketsByHost.delete(host))
+    source.catch(() => {
+      if (marketsByHost.get(host)?.source === source) marketsByHost.delete(host)
+    })
     return source
   }
   const known = marketsByHost.get(host)
@@ -268,6 +270,10 @@ const aboutKey =
 const aboutRights =
   /(?:\bno|lack(?:s|ing)?|n't have|not have|without|insufficient)[^"]{0,30}permission|permission[^"]{0,20}denied/i
 
+/** "System error. Please try again later", "Server Timeout": ccxt has no class for these either, and a retry helps. */
+const aboutItself =
+  /system (?:error|busy)|internal (?:server )?error|server (?:error|busy|timeout)|try again|maintenance/i
+
 /** "This key does not allow access from this IP", "Unmatched IP, please check your API key's bound IP addresses". */
 const aboutAddress =
   /\bip\b[^"]{0,60}(?:allow|white|bound|bind|match|restrict|trusted)|(?:allow|white|match|trusted)[^"]{0,40}\bip\b/i
@@ -331,6 +337,7 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   if (name === 'ExchangeError') {
     if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)
     if (aboutRights.test(words)) return new SourceError('missing_permission', detail)
+    if (aboutItself.test(words)) return new SourceError('venue_down', detail)
   }
   // ccxt has no error classes for these two. We inspect the message but do not pass it on, because it may quote the
   // whole response.

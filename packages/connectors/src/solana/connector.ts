@@ -20,6 +20,7 @@ export const connector: Connector = {
       {
         name: 'rpc',
         scope: 'address',
+        keyless: true,
         // The widest tier is for an operator's own node. The public node allows 40 calls of one method in 10 seconds,
         // and 100 of all of them (solana.com/docs/references/clusters).
         tiers: [
