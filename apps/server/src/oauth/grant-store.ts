@@ -38,7 +38,7 @@ export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
        select array_agg(distinct scope order by scope) filter (where scope <> all (grants.scopes)) as more_scopes,
               min(family.created_at) as since
        from token_families family, unnest(family.scopes) scope
-       where family.user_key = grants.user_key and family.client_id = grants.client_id
+       where family.user_key = $1 and family.client_id = grants.client_id
          and family.revoked_at is null and family.expires_at > $2::timestamptz) live
      where grants.user_key = $1 and grants.revoked_at is null and grants.expires_at > $2::timestamptz
      order by grants.granted_at desc, grants.id`,

@@ -43,7 +43,7 @@ const pageMarkSchema = z.union([
     /** The place in its list; null after it was read. */
     from: z
       .object({
-        ...{ txid: z.string(), seen: z.number(), top: z.number().nullable() },
+        ...{ txid: z.string(), seen: z.number(), top: z.number().nullable(), isDeeper: z.boolean() },
         /** What this walk has read of the address, in blocks that may be replaced and in settled ones. */
         ...{ recent: z.string(), settled: z.string() },
       })
@@ -211,7 +211,7 @@ type AddressMark = NonNullable<Extract<PageMark, { at: 'addresses' }>['from']>
 function startOf({ isRead, below }: KnownAddress): AddressMark | null {
   if (isRead !== true || below === undefined) return null
   const { txid, seen, recent } = below
-  return { txid, seen, top: null, recent, settled: emptyTally }
+  return { txid, seen, top: null, isDeeper: true, recent, settled: emptyTally }
 }
 
 interface Shown {
@@ -230,7 +230,8 @@ function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): 
   )
   const last = confirmed.at(-1)
   const count = (from?.seen ?? 0) + confirmed.length
-  const isDeeper = entry.isRead === true
+  const isDeeper = from?.isDeeper ?? false
+  const isChanged = isDeeper && entry.isRead !== true
   const newestSettled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
   const top = isDeeper ? null : (from?.top ?? newestSettled)
   const knownHeight = isDeeper || entry.settled === undefined ? undefined : entry.height
@@ -247,14 +248,15 @@ function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): 
   // more.
   const isEnd = last === undefined || (confirmed.length < pageSize && count >= total)
   const isPast = knownHeight === undefined && last !== undefined && last.timeMs < window.start - blockTimeToleranceMs
-  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top, ...read }
+  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top, isDeeper, ...read }
   if (!isKnown) delete entry.below
   if (!isKnown && !isEnd) entry.below = { txid: last.txid, timeMs: last.timeMs, seen: count, recent: read.recent }
   if (entry.below !== undefined) entry.below.recent = read.recent
   const isContinued = isDeeper || knownHeight !== undefined
   entry.settled = addTallies(isContinued ? (entry.settled ?? emptyTally) : emptyTally, read.settled)
-  if (top !== null) entry.height = top
+  if (top !== null && !(isContinued && top < (entry.height ?? 0))) entry.height = top
   noteRead(entry, read.recent)
+  if (isChanged) delete entry.isRead
   return null
 }
 

@@ -179,12 +179,12 @@ function findRelatedOwner(
   for (const place of related) {
     if (place === null || !stakes.includes(place.account)) continue
     const known = ownership[place.account]
-    if (known === undefined) {
-      if (path.includes(place.account) || path.length >= pathMax) continue
-      return { unknown: place.account }
-    }
     const slot = Number(place.slot)
-    if (known.slot < slot) throw new SourceError('data_hole', 'a stake account is not read as far as another one')
+    if (known === undefined || known.slot < slot) {
+      if (!path.includes(place.account) && path.length < pathMax) return { unknown: place.account }
+      if (known === undefined) continue
+      throw new SourceError('data_hole', 'a stake account is not read as far as another one')
+    }
     // The order of two transactions of one slot is known only within one list.
     const isClear = known.changes.every((change) => change.slot !== slot || change.signature === place.signature)
     if (isClear) return isOwnAt(known, slot)
