@@ -111,9 +111,9 @@ export async function prove(
 }
 
 /**
- * Tokens that strangers sent to a wallet: without an identity, and only ever received, for nothing. Their contracts say
- * what they like, one thing in their events and another as a balance. So what does not add up about them says nothing
- * about the wallet, and must not hide what does.
+ * Tokens that strangers sent to a wallet: without an identity, and only ever received, for nothing. Their contracts can
+ * report one amount in their events and another as a balance. So a difference in them says nothing about the wallet, and
+ * must not hide one that does.
  */
 async function findUninvited(
   { db, isWallet }: ProveDeps,

@@ -90,8 +90,8 @@ function planReread(reading: Reading, list: List, until: number): void {
 /**
  * A window that ends in the future was covered under a wrong clock, and one that ends far above the present height under
  * a wrong height. How wrong the clock was is not known, and neither is for how long the height was wrong. A height that
- * is a little lower than before is no reason: nodes differ by some blocks, and `listRereads` takes care of it. Neither
- * is one that is late: it says that this server is behind, and not that another was wrong.
+ * is a little lower than before does not count: nodes differ by some blocks, and `listRereads` handles that. A late one
+ * does not count either: it shows that this server is behind, not that another was wrong.
  */
 async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List, until: number): Promise<void> {
   const { unit, overlap } = list.stream
