@@ -5,6 +5,9 @@
  * does not matter whether an exchange starts with the oldest or the newest rows, or how long its pages are. The price
  * is two extra calls for each piece with rows, unless the exchange documents its page length.
  *
+ * Times do not lead past a moment with more rows than a page has. What lies on its other side is read, and then the
+ * window is reported as one that the exchange cannot give: some rows of that moment may be missing.
+ *
  * If an exchange does not accept a start or an end, the walk goes in the other direction only, and the stream's
  * `providerLimit` says what may be missing.
  */
@@ -16,7 +19,12 @@ import type { ReadList } from './catalogue/lists.ts'
 import { readRow, type ReadRow } from './records.ts'
 import { withAssets, withLost } from './state.ts'
 
-type Step = 'whole' | 'before' | 'behind' | 'long_before' | 'long_behind'
+/**
+ * A page that shows only rows of the edge may have had no room for those beyond it. `at_` then leaves out what is on the
+ * near side of the edge, and `past_` the edge itself. Exchanges that exclude the bounds they are given do not get that
+ * far: `at_` shows them the rows beyond the edge.
+ */
+type Step = 'whole' | 'before' | 'at_oldest' | 'past_oldest' | 'behind' | 'at_newest' | 'past_newest' | 'cut'
 
 /** The page mark of a walk: a piece of the window, and the part of it to request next. */
 interface PageMark {
@@ -28,7 +36,12 @@ interface PageMark {
   newestMs: number
   /** For lists that are not read by time: the rows or pages read so far, or the next id. */
   passed: number
+  /** One moment of the window filled a page. */
+  isCut: boolean
 }
+
+/** For an exchange that does not document its pages: few have shorter ones. */
+const pageSizeDefault = 50
 
 export async function fetchPage(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
   try {
@@ -51,6 +64,7 @@ export async function fetchPage(client: CcxtClient, list: ReadList, request: Pag
 async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
   const { window, pageMark, partition, state } = request
   const mark = pageMark === null ? firstMark(list, window) : readMark(pageMark)
+  if (mark.step === 'cut') throw new SourceError('data_hole', `${list.call}: more rows of one moment than a page has`)
   if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
   const markets = await client.listMarkets()
   const key = list.by === null ? undefined : partition
@@ -72,9 +86,9 @@ function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-function toPiece({ spanMs }: ReadList, startMs: number, window: Window): PageMark {
+function toPiece({ spanMs }: ReadList, startMs: number, window: Window, isCut = false): PageMark {
   const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
-  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0 }
+  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, isCut }
 }
 
 interface Question {
@@ -82,16 +96,13 @@ interface Question {
   params: Record<string, unknown>
 }
 
-/** Adds one millisecond on either side, because some exchanges exclude the bounds they are given. */
-function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, passed }: PageMark): Question {
+function toQuestion(list: ReadList, mark: PageMark): Question {
   if (list.paging !== undefined) {
     const { param, kind, first = 0 } = list.paging
-    const value = kind === 'page' ? first + passed : passed
+    const value = kind === 'page' ? first + mark.passed : mark.passed
     return { sinceMs: undefined, params: { ...list.params, [param]: value } }
   }
-  const isBehind = step === 'behind' || step === 'long_behind'
-  const sinceMs = step === 'long_behind' ? newestMs + 1 : Math.max(1, (isBehind ? newestMs : startMs) - 1)
-  const untilMs = step === 'before' ? oldestMs + 1 : step === 'long_before' ? oldestMs - 1 : endMs
+  const { sinceMs, untilMs } = toBounds(list, mark)
   const ends =
     list.until === true ? { until: untilMs } : list.until === false ? {} : { [list.until]: toUnit(list, untilMs) }
   const starts = typeof list.since === 'string' ? { [list.since]: toUnit(list, sinceMs) } : {}
@@ -99,57 +110,119 @@ function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, 
   return { sinceMs: list.since === false ? undefined : sinceMs, params: { ...list.params, ...starts, ...ends } }
 }
 
+/** Adds one step of the exchange's times on either side, because some exchanges exclude the bounds they are given. */
+function toBounds(list: ReadList, mark: PageMark): { sinceMs: number; untilMs: number } {
+  const { startMs, endMs, oldestMs, newestMs } = mark
+  const tickMs = unitMs[list.unit]
+  const bounds = { sinceMs: Math.max(1, startMs - 1), untilMs: endMs }
+  switch (mark.step) {
+    case 'before':
+      return { ...bounds, untilMs: oldestMs + tickMs }
+    case 'at_oldest':
+      return { ...bounds, untilMs: oldestMs }
+    case 'past_oldest':
+      return { ...bounds, untilMs: oldestMs - tickMs }
+    case 'behind':
+      return { ...bounds, sinceMs: Math.max(1, newestMs - tickMs) }
+    case 'at_newest':
+      return { ...bounds, sinceMs: newestMs }
+    case 'past_newest':
+      return { ...bounds, sinceMs: newestMs + tickMs }
+    default:
+      return bounds
+  }
+}
+
+const unitMs = { s: 1_000, ms: 1 } as const
+
 function toUnit({ unit }: ReadList, atMs: number): number {
-  return unit === 's' ? Math.ceil(atMs / 1_000) : atMs
+  return Math.ceil(atMs / unitMs[unit])
 }
 
 /** Returns undefined when the window is complete. */
 function nextMark(list: ReadList, mark: PageMark, read: readonly ReadRow[], window: Window): PageMark | undefined {
   if (list.paging !== undefined) return nextCounted(list, mark, read)
   const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
-  // ccxt may leave rows out of a full page, so only a clearly shorter page counts as the last.
-  if (list.pageSize !== null && read.length < list.pageSize / 2) return nextPiece(list, mark, window)
-  const span = { oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length }
-  if (mark.step === 'whole') return nextOfWhole(list, mark, span) ?? nextPiece(list, mark, window)
-  const isBefore = mark.step === 'before' || mark.step === 'long_before'
-  const next = isBefore ? nextBefore(list, mark, span) : nextBehind(mark, span)
-  return next ?? nextPiece(list, mark, window)
+  const span = {
+    ...{ oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length },
+    // ccxt may leave rows out of a full page, so only a clearly shorter page counts as the last.
+    isLast: list.pageSize !== null && read.length < list.pageSize / 2,
+  }
+  return nextOfPiece(list, mark, span) ?? nextPiece(list, mark, window)
 }
 
 interface Span {
   oldestMs: number
   newestMs: number
   count: number
+  /** In the direction in which it was asked for, there are no rows beyond this page. */
+  isLast: boolean
 }
 
-function nextOfWhole(list: ReadList, mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
-  if (count === 0) return undefined
+/** Returns undefined when the piece is complete. */
+function nextOfPiece(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
+  switch (mark.step) {
+    case 'whole':
+      return nextOfWhole(list, mark, span)
+    case 'before':
+    case 'at_oldest':
+    case 'past_oldest':
+      return nextBefore(list, mark, span)
+    default:
+      return nextBehind(list, mark, span)
+  }
+}
+
+function nextOfWhole(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
+  const { oldestMs, newestMs, count, isLast } = span
+  if (count === 0 || isLast) return undefined
   if (list.until !== false) return { ...mark, step: 'before', oldestMs, newestMs }
   return list.since === false ? undefined : { ...mark, step: 'behind', oldestMs, newestMs }
 }
 
-function nextBefore(list: ReadList, mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
+function nextBefore(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
+  const { oldestMs, count, isLast } = span
   if (count > 0 && oldestMs < mark.oldestMs) {
-    if (list.since === false && oldestMs < mark.startMs) return undefined
+    if (isLast || (list.since === false && oldestMs < mark.startMs)) return undefined
     return { ...mark, step: 'before', oldestMs, passed: 1 }
   }
-  // A page may hold only rows of the same moment. The next request then excludes that moment.
-  const isOneMoment = count > 1 && oldestMs === newestMs
-  if (mark.step === 'before' && isOneMoment) return { ...mark, step: 'long_before' }
+  const further = nextAtEdge(list, mark, span)
+  if (further !== undefined) return further
   // Older rows were found, so this exchange starts with the newest rows and has none after those.
   return mark.passed > 0 || list.since === false ? undefined : { ...mark, step: 'behind' }
 }
 
-function nextBehind(mark: PageMark, { oldestMs, newestMs, count }: Span): PageMark | undefined {
+function nextBehind(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
+  const { newestMs, count, isLast } = span
+  if (isLast) return undefined
   if (count > 0 && newestMs > mark.newestMs) {
     return newestMs < mark.endMs ? { ...mark, step: 'behind', newestMs } : undefined
   }
-  const isOneMoment = count > 1 && oldestMs === newestMs
-  return mark.step === 'behind' && isOneMoment ? { ...mark, step: 'long_behind' } : undefined
+  return nextAtEdge(list, mark, span)
 }
 
-function nextPiece(list: ReadList, { endMs }: PageMark, window: Window): PageMark | undefined {
-  return endMs >= window.end ? undefined : toPiece(list, endMs, window)
+const furtherSteps: Partial<Record<Step, Step>> = {
+  before: 'at_oldest',
+  at_oldest: 'past_oldest',
+  behind: 'at_newest',
+  at_newest: 'past_newest',
+}
+
+/** Undefined for a page that had room for rows beyond the edge, or whose rows are not what was asked for. */
+function nextAtEdge(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
+  const { oldestMs, newestMs, count, isLast } = span
+  const step = furtherSteps[mark.step]
+  const { sinceMs, untilMs } = toBounds(list, mark)
+  const lastMs = toUnit(list, untilMs) * unitMs[list.unit]
+  if (step === undefined || isLast || count < 2 || oldestMs < sinceMs || newestMs > lastMs) return undefined
+  const isOneMoment = oldestMs === newestMs || step === 'past_oldest' || step === 'past_newest'
+  const isFull = count >= (list.pageSize ?? list.limit ?? pageSizeDefault)
+  return { ...mark, step, isCut: mark.isCut || (isOneMoment && isFull) }
+}
+
+function nextPiece(list: ReadList, mark: PageMark, window: Window): PageMark | undefined {
+  if (mark.endMs < window.end) return toPiece(list, mark.endMs, window, mark.isCut)
+  return mark.isCut ? { ...mark, step: 'cut' } : undefined
 }
 
 /** Lists by offset, page or id end with an empty page. */
@@ -162,15 +235,15 @@ function nextCounted({ paging }: ReadList, mark: PageMark, read: readonly ReadRo
   return ids.length > 0 && next > mark.passed ? { ...mark, passed: next } : undefined
 }
 
-function writeMark({ startMs, endMs, step, oldestMs, newestMs, passed }: PageMark): string {
-  return [step, startMs, endMs, oldestMs, newestMs, passed].join(':')
+function writeMark({ step, startMs, endMs, oldestMs, newestMs, passed, isCut }: PageMark): string {
+  return [step, startMs, endMs, oldestMs, newestMs, passed, Number(isCut)].join(':')
 }
 
 function readMark(pageMark: string): PageMark {
   const [, step, ...numbers] =
-    /^(whole|(?:long_)?(?:before|behind)):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(pageMark) ?? []
-  const [startMs, endMs, oldestMs, newestMs, passed] = numbers.map(Number)
-  if (passed === undefined || startMs === undefined || endMs === undefined)
-    throw new RangeError('not a page mark of this list')
-  return { step: step as Step, startMs, endMs, oldestMs: oldestMs ?? 0, newestMs: newestMs ?? 0, passed }
+    /^(whole|before|behind|(?:at|past)_(?:oldest|newest)|cut):(\d+):(\d+):(\d+):(\d+):(\d+):([01])$/.exec(pageMark) ??
+    []
+  const [startMs, endMs, oldestMs = 0, newestMs = 0, passed = 0, isCut = 0] = numbers.map(Number)
+  if (startMs === undefined || endMs === undefined) throw new RangeError('not a page mark of this list')
+  return { step: step as Step, startMs, endMs, oldestMs, newestMs, passed, isCut: isCut === 1 }
 }

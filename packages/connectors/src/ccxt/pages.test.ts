@@ -1,0 +1,111 @@
+/**
+ * Walks by time over bursts: a market order that meets a hundred others is filled within one or two milliseconds, and
+ * its fills do not fit into a page. The server answers as OKX documents `fills-history` (at most 100 rows, `begin` and
+ * `end`), and also as exchanges do that exclude the bounds or begin with the oldest row.
+ */
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { dayMs, SourceError } from '@assay/core'
+import type { AccountReader, Page } from '../kit/connector.ts'
+import { createCcxtConnector } from './connector.ts'
+
+const nowMs = Date.parse('2026-03-02T12:00:00Z')
+const burstMs = nowMs - 10 * dayMs
+const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
+const pageSize = 100
+
+interface Exchange {
+  order: 'newest first' | 'oldest first'
+  bounds: 'included' | 'excluded'
+}
+
+const exchanges: Exchange[] = (['newest first', 'oldest first'] as const).flatMap((order) =>
+  (['included', 'excluded'] as const).map((bounds) => ({ order, bounds })),
+)
+
+/** `burst`: how many fills there are in each millisecond of it. Before and after it there are some pages of fills. */
+function listFills(burst: readonly number[]): number[] {
+  const quiet = [80, 70, 60, 50, 40, 30, 20, 9, 8, 7].flatMap((days) =>
+    Array.from({ length: 25 }, (_, index) => nowMs - days * dayMs - index * 1_000),
+  )
+  return [...quiet, ...burst.flatMap((count, index) => Array.from({ length: count }, () => burstMs + index))].toSorted()
+}
+
+const market = {
+  ...{ instType: 'SPOT', instId: 'BTC-USDT', baseCcy: 'BTC', quoteCcy: 'USDT', state: 'live', listTime: '1' },
+  ...{ tickSz: '0.1', lotSz: '0.00000001', minSz: '0.00001', lever: '10' },
+}
+
+async function serve(t: TestContext, fills: readonly number[], { order, bounds }: Exchange): Promise<Server> {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
+    const begin = Number(searchParams.get('begin') ?? 0)
+    const end = Number(searchParams.get('end') ?? Infinity)
+    const rows = fills
+      .map((ts, index) => ({ ts, id: String(index) }))
+      .filter(({ ts }) => (bounds === 'included' ? ts >= begin && ts <= end : ts > begin && ts < end))
+    const page = order === 'newest first' ? rows.toReversed().slice(0, pageSize) : rows.slice(0, pageSize)
+    const toFill = ({ ts, id }: { ts: number; id: string }) => ({
+      ...{ instType: 'SPOT', instId: 'BTC-USDT', tradeId: id, billId: id, ordId: '1', side: 'buy', execType: 'T' },
+      ...{ fillPx: '50000', fillSz: '0.001', feeCcy: 'BTC', fee: '-0.000001', ts: String(ts), fillTime: String(ts) },
+    })
+    const isSpot = searchParams.get('instType') === 'SPOT'
+    const data = pathname.endsWith('/instruments') ? (isSpot ? [market] : []) : page.map(toFill)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ code: '0', msg: '', data }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return server
+}
+
+function open(server: Server): AccountReader {
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const key = { type: 'api_key' as const, apiKey: 'k'.repeat(32), secretKey: 's'.repeat(32), passphrase: 'p' }
+  return createCcxtConnector('okx').open(key, {
+    fetch: globalThis.fetch,
+    now: () => nowMs,
+    nextNonce: () => '1',
+    baseUrl,
+  })
+}
+
+/** How many trades were read, and how the walk ended. */
+async function walk(reader: AccountReader): Promise<{ read: number; end: Page['complete'] | 'hole' }> {
+  const keys = new Set<string>()
+  let pageMark: string | null = null
+  for (let pages = 1; ; pages += 1) {
+    try {
+      const request = { stream: 'trades', partition: '', window, pageMark, lastingMark: null, state: {} }
+      const page: Page = await reader.fetchPage(request)
+      for (const { key } of page.records) keys.add(key)
+      pageMark = page.next
+      if (pageMark === null) return { read: keys.size, end: page.complete }
+    } catch (error) {
+      assert.ok(error instanceof SourceError)
+      assert.equal(error.fault, 'data_hole')
+      return { read: keys.size, end: 'hole' }
+    }
+    assert.ok(pages < 50, 'the walk does not end')
+  }
+}
+
+describe('a burst of trades', () => {
+  for (const exchange of exchanges) {
+    const told = `${exchange.order}, bounds ${exchange.bounds}`
+    for (const burst of [[60, 60], [99, 99], [99, 1], [1, 99], [40, 40, 40, 40], [99]]) {
+      it(`of ${burst.join(' and ')} in neighbouring milliseconds hides nothing (${told})`, async (t) => {
+        const fills = listFills(burst)
+        assert.deepEqual(await walk(open(await serve(t, fills, exchange))), { read: fills.length, end: window })
+      })
+    }
+
+    it(`with more rows of one millisecond than a page has is a hole, and everything else is read (${told})`, async (t) => {
+      const fills = listFills([130])
+      const { read, end } = await walk(open(await serve(t, fills, exchange)))
+      assert.equal(end, 'hole')
+      assert.equal(read, fills.length - (130 - pageSize))
+    })
+  }
+})
