@@ -104,7 +104,7 @@ export interface Redemption extends PresentedAuthorizationCode {
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
   grantEndsAt: string
-  /** The consent of the grant continues, and so does the time at which it was given. */
+  /** The consent was given before, so the grant stays as it is. */
   carriesConsent: boolean
   accessHash: Buffer
   /** Null when there is no refresh token. */
@@ -120,8 +120,10 @@ export const familiesMax = 500
 
 /**
  * Spends a code: writes the grant, the family and the first tokens, and ends the families that were not used for the
- * longest time where there are too many. Returns the grant's id, or undefined when the code is gone. A consent that is
- * carried over needs a live grant: if the grant has ended since, the code is spent and gives nothing.
+ * longest time where there are too many. Returns the grant's id, or undefined when the code is gone.
+ *
+ * A consent that is carried over needs a live grant with all of its rights, and leaves that grant as it is: the user may
+ * have ended it since, or have agreed to something else. Otherwise the code is spent and gives nothing.
  */
 export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
   const redeemed = await sql.maybeRow<{ grantId: string }>(
@@ -137,11 +139,14 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
               $9::timestamptz
        from spent
        on conflict (user_key, client_id) do update
-         set scopes = excluded.scopes, consent = excluded.consent,
+         set scopes = case when $10::boolean then grants.scopes else excluded.scopes end,
+             consent = case when $10::boolean then grants.consent else excluded.consent end,
              granted_at = case when $10::boolean then grants.granted_at else excluded.granted_at end,
-             expires_at = excluded.expires_at, revoked_at = null, lapse_seen = false
-         where not $10::boolean or (grants.revoked_at is null and grants.expires_at > $8::timestamptz)
-       returning user_key, tenant_key, id
+             expires_at = case when $10::boolean then grants.expires_at else excluded.expires_at end,
+             revoked_at = null, lapse_seen = false
+         where not $10::boolean or (grants.revoked_at is null and grants.expires_at > $8::timestamptz
+                                    and excluded.scopes <@ grants.scopes)
+       returning user_key, tenant_key, id, expires_at
      ),
      noted as (${toNoticeQuery('granted')}),
      superseded as (
@@ -158,17 +163,16 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
                                    consent, refresh_handle_hash, refresh_hash, created_at, expires_at)
        select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
               consent, $6::bytea, $7::bytea, $8::timestamptz,
-              case when $7::bytea is null
-                then least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), $9::timestamptz)
-                else $9::timestamptz end
+              least($9::timestamptz, granted.expires_at, case when $7::bytea is null
+                then $8::timestamptz + make_interval(secs => ${accessTokenSeconds}) end)
        from spent, granted
-       returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes
+       returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes, expires_at
      ),
      access as (
        insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
                                   scopes, issued_at, expires_at)
        select user_key, $5::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes, $8::timestamptz,
-              least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), $9::timestamptz)
+              least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
        from family
      )
      select id as "grantId" from granted`,

@@ -161,6 +161,40 @@ describe('grants', async () => {
       assert.deepEqual(await liveGrants(user), [])
     })
 
+    it('ends a carried consent for rights that the user does not agree to again', async () => {
+      const user = await userNamed('narrower')
+      const wide = await signIn({ user: 'narrower', scope: 'assets:read transactions:read offline_access' })
+      const [grant] = await oauth.listGrants(user)
+      const carriedUntil = grant?.expiresAt ?? ''
+      const carried = await authorize({ user: 'narrower', scope: 'assets:read transactions:read', carriedUntil })
+      await oauth.revokeGrant(user, wide.grant_id ?? '')
+      const { code } = await authorize({ user: 'narrower', scope: 'assets:read transactions:read', carriedUntil })
+      await signIn({ user: 'narrower', scope: 'assets:read offline_access' })
+      for (const one of [carried.code, code]) {
+        const fields = { grant_type: 'authorization_code', code: one, redirect_uri: redirectUri, ...demo }
+        await assert.rejects(exchange(fields), { code: 'invalid_grant' })
+      }
+      assert.deepEqual((await oauth.listGrants(user))[0]?.scopes, ['assets:read', 'offline_access'])
+    })
+
+    it('is not brought nearer by a carried consent: a newer one keeps its words, its rights and its end', async () => {
+      const user = await userNamed('two tabs')
+      await signIn({ user: 'two tabs', scope: 'assets:read offline_access', text: 'the first words' })
+      await moveClock(1_000)
+      const [first] = await oauth.listGrants(user)
+      const scope = 'assets:read offline_access'
+      const carried = await authorize({ user: 'two tabs', scope, carriedUntil: first?.expiresAt ?? '' })
+      await signIn({ user: 'two tabs', scope: 'assets:read transactions:read offline_access', text: 'the newer words' })
+      const [newer] = await oauth.listGrants(user)
+      const fields = { grant_type: 'authorization_code', code: carried.code, redirect_uri: redirectUri, ...demo }
+      assert.equal((await exchange(fields)).scope, scope)
+      const stored = 'select scopes, consent, granted_at, expires_at from grants where user_key = $1'
+      const row = await db.row<{ consent: { text: string }; expires_at: string }>(stored, [user.userKey])
+      assert.equal(row.consent.text, 'the newer words')
+      assert.equal(Date.parse(row.expires_at), Date.parse(newer?.expiresAt ?? ''))
+      assert.notEqual(newer?.expiresAt, first?.expiresAt)
+    })
+
     it('ends the access that was given for its remaining time', async () => {
       const user = await userNamed('late')
       await signIn({ user: 'late' })
