@@ -264,10 +264,24 @@ describe('a proof', async () => {
       [['SENT', 'open', '-1000']],
       'it is still shown',
     )
-    assert.deepEqual(await prove(exchange), ['open', 1], 'an exchange has listed what it books')
+    const [forged = 0, real = 0] = await newTokens(['FORGED', 'REAL'])
+    const { asset_key: bitcoin } = await db.row<{ asset_key: number }>(
+      `insert into assets (id, kind, symbol, name) values ('crypto:bitcoin', 'crypto', 'BTC', 'Bitcoin')
+       on conflict (id) do update set name = excluded.name returning asset_key`,
+    )
+    const nothing = { assetKey: bitcoin, side: 'o', amount: '0' } as const
+    await post(ref, [{ assetKey: forged, side: 'o', amount: '-5' }, nothing], earlier)
+    assert.deepEqual(await prove(wallet), ['proved', 0], 'anyone can write that a wallet has sent an unknown token')
+    const known = [1, -1].map(
+      (amount) => ({ assetKey: bitcoin, side: amount > 0 ? 'i' : 'o', amount: String(amount) }) as const,
+    )
+    await post(ref, known.slice(0, 1), earlier)
+    await post(ref, [{ assetKey: real, side: 'i', amount: '5' }, ...known.slice(1)], earlier)
+    assert.deepEqual(await prove(wallet), ['open', 1], 'it was bought')
+    assert.deepEqual(await prove(exchange), ['open', 3], 'an exchange has listed what it books')
     const gas = { assetKey: paid, side: 'f', amount: '-1' } as const
     await post(ref, [{ assetKey: bought, side: 'i', amount: '5' }, gas], earlier)
-    assert.deepEqual(await prove(wallet), ['open', 2])
+    assert.deepEqual(await prove(wallet), ['open', 3])
   })
 
   it('of thousands of tokens that strangers sent takes a bounded number of statements, and once', async () => {

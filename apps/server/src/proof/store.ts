@@ -108,7 +108,10 @@ export async function weigh(
   )
 }
 
-/** Those of these assets that only ever came, in transactions in which nothing was given or paid. */
+/**
+ * Those of these assets that moved only in transactions in which the wallet paid no fee and gave nothing that is known.
+ * That an unknown token was given says nothing: its contract may report what it likes in the name of any address.
+ */
 export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: readonly number[]): Promise<number[]> {
   const rows = await sql.rows<{ asset_key: number }>(
     `with moved as materialized (
@@ -116,7 +119,9 @@ export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: rea
        where user_key = $1::bigint and connection_key = $2::integer and asset_key = any($3::integer[])
      ), paid as materialized (
        select distinct m.transaction_id from (select distinct transaction_id from moved) m
-       join postings p on p.user_key = $1::bigint and p.transaction_id = m.transaction_id and p.side <> 'i'
+       join postings p on p.user_key = $1::bigint and p.transaction_id = m.transaction_id and p.amount <> 0
+       join assets a on a.asset_key = p.asset_key
+       where p.side = 'f' or (p.side = 'o' and a.id ~ '^(crypto|fiat):')
      )
      select m.asset_key from moved m left join paid on paid.transaction_id = m.transaction_id
      group by m.asset_key having count(paid.transaction_id) = 0`,
