@@ -24,6 +24,11 @@ const execution = {
   blockTradeId: 'my __proto__ note',
 }
 
+const instrument = {
+  ...{ symbol: 'BTCUSDT', baseCoin: 'BTC', quoteCoin: 'USDT', status: 'Trading' },
+  ...{ lotSizeFilter: { basePrecision: '0.000001' }, priceFilter: { tickSize: '0.01' } },
+}
+
 function findExchange(wanted: string): ExchangeFacts {
   const facts = exchanges.find(({ id }) => id === wanted)
   assert.ok(facts !== undefined)
@@ -31,7 +36,7 @@ function findExchange(wanted: string): ExchangeFacts {
 }
 
 it('names of shared objects in an answer stay texts, and the record keeps them as they were sent', async () => {
-  const answers = (url: string): object[] => (url.includes('/v5/execution/list') ? [execution] : [])
+  const answers = (url: string): object[] => (url.includes('/v5/execution/list') ? [execution] : [instrument])
   const io: Io = {
     fetch: async (input) =>
       new Response(
@@ -58,7 +63,7 @@ it('a rate with the name of a method of all objects changes no method', async ()
   const io: Io = {
     fetch: async (input) => {
       const isList = (input instanceof Request ? input.url : input.toString()).includes('/v5/execution/list')
-      return Response.json({ retCode: 0, result: { list: isList ? [fill] : [] }, time: 1 })
+      return Response.json({ retCode: 0, result: { list: [isList ? fill : instrument] }, time: 1 })
     },
     ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://rate.test' },
   }

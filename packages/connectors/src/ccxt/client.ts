@@ -218,8 +218,15 @@ async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promi
     const isKeyless = Object.keys(keys).length === 0
     if (isKeyless && last === undefined && isCcxtError(error)) throw new NeedsKey()
     const fault = toFault(error, 'fetchMarkets', last, io)
-    // All lists need the markets. An exchange that refuses them as unknown or unsupported has not named one list.
-    throw fault instanceof SourceError ? fault : new SourceError('unreadable_answer', 'fetchMarkets: not supported')
+    // All lists need the markets. An exchange that refuses them as unknown or unsupported has not named one list. And a
+    // request without a key says nothing about anyone's key.
+    const isToldOwner = isKeyless && fault instanceof SourceError && ownersFaults.has(fault.fault)
+    if (fault instanceof SourceError && !isToldOwner) throw fault
+    throw new SourceError('unreadable_answer', `fetchMarkets: refused, HTTP ${last?.status ?? 'none'}`)
+  }
+  if (Object.keys(asking.markets ?? {}).length === 0) {
+    // Every list of a symbol would count as gone, for all users.
+    throw new SourceError('unreadable_answer', 'fetchMarkets: the exchange lists no market')
   }
   const exchange = await open({})
   exchange.setMarketsFromExchange(asking)
@@ -297,6 +304,15 @@ const refusals: ReadonlySet<Fault> = new Set([
   'needs_reauth',
   'clock_skew',
   'unreadable_answer',
+])
+
+/** Faults that only the owner of the key can fix. */
+const ownersFaults: ReadonlySet<Fault> = new Set([
+  'invalid_credentials',
+  'missing_permission',
+  'ip_not_allowed',
+  'key_expired',
+  'needs_reauth',
 ])
 
 /** A person would have to make another key. */

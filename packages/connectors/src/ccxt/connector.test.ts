@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { dayMs, type Fault, NoAnswer, SourceError } from '@assay/core'
+import { dayMs, hourMs, type Fault, NoAnswer, SourceError } from '@assay/core'
 import type { ConnectorState, Io, Page, RawRecord, AccountReader, StoredRecord } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
@@ -85,13 +85,16 @@ const history = [
 ]
 
 let order: 'newest_first' | 'oldest_first' = 'newest_first'
+let marketsFailure: { status: number; body: string } | undefined
 let failure: { status: number; body: string; headers?: Record<string, string> } | undefined
 const asked: string[] = []
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '', 'http://x')
   asked.push(url.pathname.replace('/v2/', ''))
-  if (url.pathname === '/v2/markets') return void response.end(JSON.stringify(markets))
+  if (url.pathname === '/v2/markets') {
+    return void response.writeHead(marketsFailure?.status ?? 200).end(marketsFailure?.body ?? JSON.stringify(markets))
+  }
   const timestamp = String(request.headers['bitvavo-access-timestamp'])
   const signature = createHmac('sha256', secretKey)
     .update(`${timestamp}GET${request.url ?? ''}`)
@@ -135,10 +138,10 @@ const server = createServer({ keepAliveTimeout: 0 }, answer)
 const connector = createCcxtConnector('bitvavo')
 const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
 
-function open(key = secretKey): AccountReader {
+function open(key = secretKey, laterMs = 0): AccountReader {
   const io: Io = {
     fetch: globalThis.fetch,
-    now: () => nowMs,
+    now: () => nowMs + laterMs,
     nextNonce: () => '1',
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   }
@@ -180,6 +183,7 @@ describe('the connector over ccxt', () => {
   after(() => void server.close())
   beforeEach(() => {
     failure = undefined
+    marketsFailure = undefined
     order = 'newest_first'
     asked.length = 0
   })
@@ -244,7 +248,8 @@ describe('the connector over ccxt', () => {
     const io: Io = {
       fetch: async (input) => {
         const { pathname } = new URL(input instanceof Request ? input.url : input)
-        return Response.json(pathname.endsWith('/getcoinins') ? [deposit, dated] : [])
+        const market = { product_code: 'BTC_JPY', market_type: 'Spot' }
+        return Response.json(pathname.endsWith('/getcoinins') ? [deposit, dated] : [market])
       },
       ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
     }
@@ -305,9 +310,25 @@ describe('the connector over ccxt', () => {
     assert.deepEqual(await reader.fetchPage({ ...request, partition: 'LUNA/EUR' }), {
       records: [],
       next: null,
+      isGone: true,
       state: { ...state, lost: ['LUNA/EUR'] },
     })
   })
+
+  for (const [name, hours, given] of [
+    ['without any market', 2, { status: 200, body: '[]' }],
+    ['that is refused', 4, { status: 401, body: refusal(305, 'No active API key found.') }],
+  ] as const) {
+    it(`a list of markets ${name} concerns neither a key nor a symbol, and is asked for again`, async () => {
+      marketsFailure = given
+      // The list is kept for an hour.
+      const reader = open(secretKey, hours * hourMs)
+      const request = { stream: 'trades', window, pageMark: null, lastingMark: null, state: {} }
+      await assert.rejects(reader.fetchPage({ ...request, partition: 'BTC/EUR' }), { fault: 'unreadable_answer' })
+      marketsFailure = undefined
+      assert.equal((await reader.fetchPage({ ...request, partition: 'BTC/EUR' })).records.length, pageSize)
+    })
+  }
 
   const faults: [string, NonNullable<typeof failure>, Fault][] = [
     ['an unknown key', { status: 403, body: refusal(305, 'No active API key found.') }, 'invalid_credentials'],

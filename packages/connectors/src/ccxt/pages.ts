@@ -48,10 +48,9 @@ export async function fetchPage(client: CcxtClient, list: ReadList, request: Pag
     return await fetchRows(client, list, request)
   } catch (error) {
     if (error instanceof UnknownSymbol && list.by !== null) {
-      // The exchange will not return this list again, and `data_hole` would keep the whole connection out of date. What
-      // the symbol moved shows as a difference between balance and history.
+      // The exchange may never return this list again, and `data_hole` would keep the whole connection out of date.
       const lost = withLost(request.state, request.partition)
-      return { records: [], next: null, ...(lost === undefined ? {} : { state: lost }) }
+      return { records: [], next: null, isGone: true, ...(lost === undefined ? {} : { state: lost }) }
     }
     if (error instanceof Unsupported && !list.isRequired) return { records: [], next: null }
     if (error instanceof Unsupported || error instanceof UnknownSymbol) {

@@ -114,6 +114,10 @@ describe('signing in at a provider', () => {
     for (const [status, body, fault] of [
       [503, '', 'venue_down'],
       [401, '{"error":"invalid_client"}', 'unreadable_answer'],
+      [400, '{"error":"invalid_client"}', 'unreadable_answer'],
+      [400, '{"error":"temporarily_unavailable"}', 'unreadable_answer'],
+      [400, '<html><title>400 Bad Request</title>', 'venue_down'],
+      [400, '', 'unreadable_answer'],
       [200, '<html>', 'venue_down'],
       [200, '{"access_token":""}', 'unreadable_answer'],
     ] as const) {

@@ -7,7 +7,7 @@ import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from './connector.ts'
 import type { ProviderClient, SignIn } from './definition.ts'
-import { fetchAnswer, toStatusError } from './http.ts'
+import { fetchAnswer, toStatusError, type HttpAnswer } from './http.ts'
 import { parsePlainJson } from './json.ts'
 
 export interface ProviderTokens {
@@ -94,10 +94,7 @@ async function askForTokens(
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }).toString(),
   })
-  // §5.2: a code or token that is no longer valid is a 400. A 401 concerns our registration, which the person cannot
-  // fix, unless the body says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
-  const faultByStatus = { 400: refusal, ...(isInvalidGrant(given.text) ? { 401: refusal } : {}) }
-  if (given.status !== 200) throw toStatusError(given, io, faultByStatus)
+  if (given.status !== 200) throw toStatusError(given, io, isRefused(given) ? { [given.status]: refusal } : {})
   const answer = tokenAnswer.safeParse(parsePlainJson(given.text))
   if (!answer.success) {
     throw new SourceError('unreadable_answer', 'the token endpoint returned an unexpected response')
@@ -106,6 +103,32 @@ async function askForTokens(
   return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
 }
 
-function isInvalidGrant(text: string): boolean {
-  return /"error"\s*:\s*"invalid_grant"/.test(text)
+/** Errors about our registration or about the provider itself: another sign-in would not help. */
+const notOfThePerson: ReadonlySet<unknown> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'server_error',
+  'temporarily_unavailable',
+  'slow_down',
+])
+const errorAnswer = z.object({ error: z.unknown() })
+
+/**
+ * §5.2: a code or token that is no longer valid is a 400 with an error. A 401 concerns our registration, which the
+ * person cannot fix, unless it says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
+ * Anything else may be a gateway's.
+ */
+function isRefused({ status, text }: HttpAnswer): boolean {
+  const error = errorAnswer.safeParse(findJson(text)).data?.error
+  return status === 400
+    ? error !== undefined && !notOfThePerson.has(error)
+    : status === 401 && error === 'invalid_grant'
+}
+
+function findJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
