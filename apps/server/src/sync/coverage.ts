@@ -13,7 +13,7 @@ import type { Database } from '../db/index.ts'
 import type { Ledger, PoisonedTime } from '../ledger/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Reach } from '../proof/index.ts'
-import type { ListStanding } from './standings.ts'
+import type { CoveredSpan, ListStanding } from './standings.ts'
 import { beginningMs } from './plan.ts'
 import * as store from './store.ts'
 
@@ -226,22 +226,47 @@ function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolea
   ]
 }
 
-/** How far the lists that a history needs were read; undefined when a required list was not read at all. */
-export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, ListStanding>): Reach | undefined {
+/**
+ * How far the lists that a history needs were read; undefined when a required list was not read at all.
+ *
+ * `missing` has the windows, by list, that the provider could not give to the run that ends at `untilMs`. They are holes
+ * and not the end: otherwise an earlier verdict would stand for as long as the provider cannot give them.
+ */
+export function toReach(
+  streams: readonly Stream[],
+  lists: ReadonlyMap<string, ListStanding>,
+  run: LeftOut = { missing: new Map(), untilMs: 0 },
+): Reach | undefined {
   const read = [...lists].flatMap(([id, standing]) => {
     const [name] = JSON.parse(id) as string[]
     const stream = streams.find((one) => one.name === name && one.required)
     // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
     const isLeftOut = standing.goneSinceMs !== undefined || (stream?.partitioned === true && isNeverExpected(standing))
-    return stream === undefined || isLeftOut ? [] : [{ stream, spans: toLasting(toReadList(stream, standing)) }]
+    if (stream === undefined || isLeftOut) return []
+    const missing = (run.missing.get(id) ?? []).map((window) => toMissing(stream, window, run.untilMs))
+    const spans = [...toLasting(toReadList(stream, standing)), ...missing].toSorted((a, b) => a.startMs - b.startMs)
+    return [{ stream, spans, missing }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
   if (streams.some(isMissing) || read.some(({ spans }) => spans.length === 0)) return undefined
-  const untilMs = Math.min(...read.map(({ spans }) => spans.at(-1)?.endMs ?? 0))
+  const untilMs = Math.min(...read.map(({ spans }) => Math.max(...spans.map(({ endMs }) => endMs))))
   const isWhole = read.every(({ spans }) => (spans[0]?.startMs ?? Infinity) <= beginningMs)
-  const holes = read.flatMap(({ spans }) => gapsBetween(spans, spans[0]?.startMs ?? 0, untilMs))
+  const holes = read.flatMap(({ spans, missing }) => [
+    ...gapsBetween(spans, spans[0]?.startMs ?? 0, untilMs),
+    ...missing,
+  ])
   return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes }
+}
+
+interface LeftOut {
+  missing: ReadonlyMap<string, readonly CoveredSpan[]>
+  untilMs: number
+}
+
+/** A window in blocks has times only as far as pages of it were read. */
+function toMissing({ unit }: Stream, { start, end, startMs, endMs }: CoveredSpan, untilMs: number): TimeSpan {
+  return unit === 'ms' ? { startMs: start, endMs: end } : { startMs: startMs ?? beginningMs, endMs: endMs ?? untilMs }
 }
 
 export interface Completeness {

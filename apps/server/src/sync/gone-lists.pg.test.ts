@@ -3,7 +3,7 @@
  * that nothing waits for them.
  */
 import type { Stream } from '@assay/connectors'
-import { hourMs, parseDecimal, SourceError, zero } from '@assay/core'
+import { hourMs, minuteMs, parseDecimal, SourceError, zero } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -188,6 +188,48 @@ describe('a list of which nothing could be read yet', async () => {
       assert.deepEqual([holes, partitions.count], [[], 2])
     }
   })
+})
+
+describe('a list that the provider cannot give', async () => {
+  const reader = await openReader()
+  const balanceOf = (amount: string) => ({
+    balances: [
+      { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', liquid: parseDecimal(amount), staked: zero },
+    ],
+  })
+  /** A block a minute. */
+  const heightAt = (ms: number): number => Math.floor(ms / minuteMs)
+  const judge = async (ref: ConnectionRef): Promise<unknown> => {
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    // Balances are judged once the lists have passed them.
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    const page = await reader.proof.list(ref, ref.connectionId, { limit: 10, after: undefined })
+    return [page?.summary.grade, page?.rows.map(({ observed, causes }) => [observed, causes.map(({ cause }) => cause)])]
+  }
+
+  for (const unit of ['ms', 'block'] as const) {
+    it(`does not let an earlier verdict stand (windows in ${unit})`, async () => {
+      const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, unit, partitioned: true }] }))
+      provider.partitions = [{ stream: 'ledger', partition: 'A' }]
+      const nowMs = reader.clock.now()
+      provider.answerHeight = () => ({ height: heightAt(reader.clock.now()), atMs: Math.floor(reader.clock.now()) })
+      provider.lists.set('ledger/A', [record('A1', nowMs - hourMs, { height: heightAt(nowMs - hourMs) })])
+      provider.answer = ({ window, partition }, page) => {
+        if (partition === 'B') throw new SourceError('data_hole', 'its first owner is not known')
+        const times = { startMs: window.start * minuteMs, endMs: Math.ceil(reader.clock.now()) }
+        return { ...page, ...(unit === 'block' && page.next === null && { times }) }
+      }
+      provider.answerBalances = () => balanceOf('1')
+      const ref = await reader.connectTest()
+      await reader.drain({ delayed: true })
+      assert.deepEqual(await judge(ref), ['proved', [['1', []]]])
+      provider.partitions = [...provider.partitions, { stream: 'ledger', partition: 'B' }]
+      provider.answerBalances = () => balanceOf('0.25')
+      assert.deepEqual(await judge(ref), ['explained', [['0.25', ['coverage_hole']]]])
+    })
+  }
 })
 
 describe('an account that has no list', async () => {

@@ -53,6 +53,8 @@ export interface ReadResult {
   lacksBalances: boolean
   /** Nothing was new, and no failure is on record. */
   isIdle: boolean
+  /** Everything up to the run's end was read, except for what the provider cannot give. */
+  isRead: boolean
   /** How far the history is read now. */
   reach: Reach | undefined
   /** The balances may no longer add up, or have not been judged yet. */
@@ -107,12 +109,14 @@ export async function readConnection(
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
     lacksBalances: readsBalances(request) && !reading.areBalancesRead,
     isIdle: !reading.hasNews && !standings.hasFailures,
+    isRead: read.kind === 'done' && [...reading.faults.values()].every(({ fault }) => fault === 'data_hole'),
     ...toProvable(reading),
   }
 }
 
-function toProvable({ opened, standings, hasNews }: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> {
-  const reach = toReach(opened.definition.streams, standings.lists)
+function toProvable(reading: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> {
+  const { opened, standings, hasNews } = reading
+  const reach = toReach(opened.definition.streams, standings.lists, reading)
   return { reach, isProofDue: standings.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
 }
 

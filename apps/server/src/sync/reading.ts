@@ -89,7 +89,7 @@ export interface Reading {
   /** By list: the fault that keeps a part of it, or all of it, from being read now. */
   faults: Map<string, SourceError>
   /** By list: windows that the provider could not give in this job. */
-  missing: Map<string, Span[]>
+  missing: Map<string, CoveredSpan[]>
   /** By list: spans that are covered, and are read again in this job. */
   again: Map<string, Span[]>
   /**

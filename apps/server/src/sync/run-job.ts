@@ -82,6 +82,7 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
       // Being overtaken is not a failure: the queue would retry it with growing pauses.
       return requeue(deps, job, { delayMs: overtakenDelayMs, run: result.run })
     case 'fault':
+      if (result.isRead && result.isProofDue) await deps.prove(ref, opened, result.reach, { signal })
       return backOff(deps, job, result, outcome.error)
   }
 }
