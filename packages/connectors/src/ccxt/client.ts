@@ -249,7 +249,7 @@ function assertUsable(keys: CcxtKeys): void {
     const isText =
       name === 'secret' || name === 'privateKey'
         ? /^[\x20-\x7e\r\n]+$/.test(value)
-        : name === 'password' || /^[\x21-\x7e]+$/.test(value)
+        : (name === 'password' ? /^[\x20-\x7e\xa0-\xff]+$/ : /^[\x21-\x7e]+$/).test(value)
     if (!isText) throw new SourceError('invalid_credentials', `${name}: has characters that no key has`)
   }
 }

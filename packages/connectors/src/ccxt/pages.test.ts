@@ -19,6 +19,10 @@ const pageSize = 100
 interface Exchange {
   order: 'newest first' | 'oldest first'
   bounds: 'included' | 'excluded'
+  /** How many rows an answer has, by the number of the answer. */
+  rowsAt?: (answer: number) => number
+  /** The side of a fill, by its number. */
+  sideOf?: (id: number) => string
 }
 
 const exchanges: Exchange[] = (['newest first', 'oldest first'] as const).flatMap((order) =>
@@ -38,7 +42,9 @@ const market = {
   ...{ tickSz: '0.1', lotSz: '0.00000001', minSz: '0.00001', lever: '10' },
 }
 
-async function serve(t: TestContext, fills: readonly number[], { order, bounds }: Exchange): Promise<Server> {
+async function serve(t: TestContext, fills: readonly number[], exchange: Exchange): Promise<Server> {
+  const { order, bounds, rowsAt = () => pageSize, sideOf = () => 'buy' } = exchange
+  let answers = 0
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
     const begin = Number(searchParams.get('begin') ?? 0)
@@ -46,13 +52,16 @@ async function serve(t: TestContext, fills: readonly number[], { order, bounds }
     const rows = fills
       .map((ts, index) => ({ ts, id: String(index) }))
       .filter(({ ts }) => (bounds === 'included' ? ts >= begin && ts <= end : ts > begin && ts < end))
-    const page = order === 'newest first' ? rows.toReversed().slice(0, pageSize) : rows.slice(0, pageSize)
+    const isFills = !pathname.endsWith('/instruments')
+    if (isFills) answers += 1
+    const page = (order === 'newest first' ? rows.toReversed() : rows).slice(0, rowsAt(answers))
     const toFill = ({ ts, id }: { ts: number; id: string }) => ({
-      ...{ instType: 'SPOT', instId: 'BTC-USDT', tradeId: id, billId: id, ordId: '1', side: 'buy', execType: 'T' },
+      ...{ instType: 'SPOT', instId: 'BTC-USDT', tradeId: id, billId: id, ordId: '1', execType: 'T' },
+      side: sideOf(Number(id)),
       ...{ fillPx: '50000', fillSz: '0.001', feeCcy: 'BTC', fee: '-0.000001', ts: String(ts), fillTime: String(ts) },
     })
     const isSpot = searchParams.get('instType') === 'SPOT'
-    const data = pathname.endsWith('/instruments') ? (isSpot ? [market] : []) : page.map(toFill)
+    const data = isFills ? page.map(toFill) : isSpot ? [market] : []
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ code: '0', msg: '', data }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -108,4 +117,24 @@ describe('a burst of trades', () => {
       assert.equal(read, fills.length - (130 - pageSize))
     })
   }
+})
+
+describe('an answer that is shorter than a page', () => {
+  for (const short of [1, 2, 3]) {
+    it(`does not end the walk while there are older rows (the ${short}. one)`, async (t) => {
+      const fills = listFills([10, 10])
+      const rowsAt = (answer: number): number => (answer === short ? 30 : pageSize)
+      const server = await serve(t, fills, { order: 'newest first', bounds: 'included', rowsAt })
+      assert.deepEqual(await walk(open(server)), { read: fills.length, end: window })
+    })
+  }
+})
+
+describe('rows that cannot be read', () => {
+  it('do not hide the rows behind them when they fill a page', async (t) => {
+    const fills = listFills([10])
+    const sideOf = (id: number): string => (id >= 100 ? '' : 'buy')
+    const server = await serve(t, fills, { order: 'newest first', bounds: 'included', sideOf })
+    assert.deepEqual(await walk(open(server)), { read: fills.length, end: window })
+  })
 })

@@ -3,7 +3,7 @@
  * accept a start, and most accept an end. So a window is read by time, in pieces that the exchange accepts. A piece is
  * complete only when there is nothing left before the oldest row and after the newest row that came back. It therefore
  * does not matter whether an exchange starts with the oldest or the newest rows, or how long its pages are. The price
- * is two extra calls for each piece with rows, unless the exchange documents its page length.
+ * is two extra calls for each piece with rows, or one where the exchange documents its page length.
  *
  * Times do not lead past a moment with more rows than a page has. What lies on its other side is read, and then the
  * window is reported as one that the exchange cannot give: some rows of that moment may be missing.
@@ -116,7 +116,7 @@ function toBounds(list: ReadList, mark: PageMark): { sinceMs: number; untilMs: n
   const bounds = { sinceMs: Math.max(1, startMs - 1), untilMs: endMs }
   switch (mark.step) {
     case 'before':
-      return { ...bounds, untilMs: oldestMs + tickMs }
+      return { ...bounds, untilMs: Math.min(endMs, oldestMs + tickMs) }
     case 'at_oldest':
       return { ...bounds, untilMs: oldestMs }
     case 'past_oldest':
@@ -141,11 +141,14 @@ function toUnit({ unit }: ReadList, atMs: number): number {
 /** Returns undefined when the window is complete. */
 function nextMark(list: ReadList, mark: PageMark, read: readonly ReadRow[], window: Window): PageMark | undefined {
   if (list.paging !== undefined) return nextCounted(list, mark, read)
-  const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
+  const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
+  if (times.length === 0 && isFull(list, read.length)) {
+    throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
+  }
   const span = {
     ...{ oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length },
-    // ccxt may leave rows out of a full page, so only a clearly shorter page counts as the last.
-    isLast: list.pageSize !== null && read.length < list.pageSize / 2,
+    // ccxt may leave rows out of a full page.
+    isShort: list.pageSize !== null && read.length < list.pageSize / 2,
   }
   return nextOfPiece(list, mark, span) ?? nextPiece(list, mark, window)
 }
@@ -154,8 +157,8 @@ interface Span {
   oldestMs: number
   newestMs: number
   count: number
-  /** In the direction in which it was asked for, there are no rows beyond this page. */
-  isLast: boolean
+  /** Far fewer rows than the exchange documents for a page: all of them, or a part that it had time for. */
+  isShort: boolean
 }
 
 /** Returns undefined when the piece is complete. */
@@ -173,16 +176,19 @@ function nextOfPiece(list: ReadList, mark: PageMark, span: Span): PageMark | und
 }
 
 function nextOfWhole(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
-  const { oldestMs, newestMs, count, isLast } = span
-  if (count === 0 || isLast) return undefined
-  if (list.until !== false) return { ...mark, step: 'before', oldestMs, newestMs }
-  return list.since === false ? undefined : { ...mark, step: 'behind', oldestMs, newestMs }
+  const { oldestMs, newestMs, count, isShort } = span
+  if (count === 0) return undefined
+  // Exchanges whose pages are documented begin with the newest rows: after a short page only older ones can be missing.
+  const passed = isShort ? 1 : 0
+  const hasOlder = oldestMs >= mark.startMs
+  if (list.until !== false && hasOlder) return { ...mark, step: 'before', oldestMs, newestMs, passed }
+  return list.since === false || isShort ? undefined : { ...mark, step: 'behind', oldestMs, newestMs }
 }
 
 function nextBefore(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
-  const { oldestMs, count, isLast } = span
+  const { oldestMs, count } = span
   if (count > 0 && oldestMs < mark.oldestMs) {
-    if (isLast || (list.since === false && oldestMs < mark.startMs)) return undefined
+    if (oldestMs < mark.startMs) return undefined
     return { ...mark, step: 'before', oldestMs, passed: 1 }
   }
   const further = nextAtEdge(list, mark, span)
@@ -192,8 +198,7 @@ function nextBefore(list: ReadList, mark: PageMark, span: Span): PageMark | unde
 }
 
 function nextBehind(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
-  const { newestMs, count, isLast } = span
-  if (isLast) return undefined
+  const { newestMs, count } = span
   if (count > 0 && newestMs > mark.newestMs) {
     return newestMs < mark.endMs ? { ...mark, step: 'behind', newestMs } : undefined
   }
@@ -209,14 +214,17 @@ const furtherSteps: Partial<Record<Step, Step>> = {
 
 /** Undefined for a page that had room for rows beyond the edge, or whose rows are not what was asked for. */
 function nextAtEdge(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
-  const { oldestMs, newestMs, count, isLast } = span
+  const { oldestMs, newestMs, count, isShort } = span
   const step = furtherSteps[mark.step]
   const { sinceMs, untilMs } = toBounds(list, mark)
   const lastMs = toUnit(list, untilMs) * unitMs[list.unit]
-  if (step === undefined || isLast || count < 2 || oldestMs < sinceMs || newestMs > lastMs) return undefined
+  if (step === undefined || isShort || count < 2 || oldestMs < sinceMs || newestMs > lastMs) return undefined
   const isOneMoment = oldestMs === newestMs || step === 'past_oldest' || step === 'past_newest'
-  const isFull = count >= (list.pageSize ?? list.limit ?? pageSizeDefault)
-  return { ...mark, step, isCut: mark.isCut || (isOneMoment && isFull) }
+  return { ...mark, step, isCut: mark.isCut || (isOneMoment && isFull(list, count)) }
+}
+
+function isFull({ pageSize, limit }: ReadList, rows: number): boolean {
+  return rows >= (pageSize ?? limit ?? pageSizeDefault)
 }
 
 function nextPiece(list: ReadList, mark: PageMark, window: Window): PageMark | undefined {

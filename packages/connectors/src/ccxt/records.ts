@@ -88,6 +88,9 @@ const unified = {
   ledger: entrySchema,
 }
 
+/** What is known of the time of a row, whatever else is wrong with it. */
+const timed = z.object({ timestamp: ms.optional().catch(undefined), updated: ms.optional().catch(undefined) })
+
 const stored = <T>(schema: z.ZodType<T>) => z.object({ ccxt: schema })
 
 export const parseTrade = (body: string): Trade => stored(tradeSchema).parse(parseJson(body)).ccxt
@@ -97,6 +100,8 @@ export const parseEntry = (body: string): Entry => stored(entrySchema).parse(par
 export interface ReadRow {
   record: RawRecord
   codes: readonly string[]
+  /** False when the record's time is not the row's. */
+  hasTime: boolean
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -115,15 +120,17 @@ export function readRow(
   const parsed = unified[stream].safeParse(known)
   if (!parsed.success) {
     const reason = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
+    const { timestamp, updated } = timed.parse(known)
+    const atMs = timestamp ?? updated
     const record = {
       key: hash(write(info ?? null)),
-      occurredAtMs: window.end - 1,
+      occurredAtMs: atMs ?? window.end - 1,
       body,
       unreadable: reason.slice(0, 200),
     }
-    return { record, codes: [] }
+    return { record, codes: [], hasTime: atMs !== undefined }
   }
-  return toRead(stream, known as never, body)
+  return { ...toRead(stream, known as never, body), hasTime: true }
 }
 
 function pick(row: Row, names: readonly string[]): Record<string, unknown> {
@@ -152,7 +159,7 @@ function findSentence(info: unknown): string | undefined {
     .find((found) => found !== undefined)
 }
 
-function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: string): ReadRow {
+function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: string): Pick<ReadRow, 'record' | 'codes'> {
   if (stream === 'trades') {
     const { id, symbol, timestamp, base, quote } = tradeSchema.parse(known)
     // Many exchanges number trades per market.
