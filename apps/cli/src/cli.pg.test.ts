@@ -226,6 +226,10 @@ describe('assay keys', () => {
     assert.equal(forgot.code, 0, forgot.err)
     assert.match(forgot.out, /^Deleted the fingerprint keys of tenants: 1\. Their users can connect accounts again\.$/m)
     assert.deepEqual(await db.rows('select from tenant_fingerprint_keys'), [])
+    await db.execute("insert into claim_keys (kid, public_jwk, used_at) values ('leaked', '{}', now())")
+    const withdrawn = await run(['keys', 'withdraw'], newest)
+    assert.deepEqual([withdrawn.code, withdrawn.out], [0, '1 public key of claims is no longer published.\n'])
+    assert.deepEqual(await db.rows('select from claim_keys'), [])
   })
 })
 

@@ -34,11 +34,15 @@ Lists every host that the service may call for providers and prices, and what fo
 Says whether this installation is sound and what to do where it is not. --production also checks
 addresses, mail and metrics.`,
   keys: `Usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--forget-lost] [--json]
+       assay keys withdraw [--json]
 
 To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every
 process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.
 
---forget-lost is for keys that are lost forever: it deletes what keeps users from connecting accounts again.`,
+--forget-lost is for keys that are lost forever: it deletes what keeps users from connecting accounts again.
+
+withdraw is for a server key that has leaked, once it has left ASSAY_SERVER_KEYS of every process: claims that it
+signed no longer verify.`,
   ledger: `Usage:
   assay ledger replay [--connection con_… | --provider <id>] [--apply] [--json]
   assay ledger findings|apply|discard [--connection con_… | --provider <id>] [--json]`,

@@ -14,6 +14,7 @@ import {
 } from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config/config.ts'
 import { distribute, planDistribution, type ClusterPlan, type PlannedTable } from './cluster/index.ts'
+import { withdrawClaimKeys } from './claims/index.ts'
 import { forgetFingerprintKeys, resealCredentials, resealFingerprintKeys } from './connections/index.ts'
 import { listHostUrls } from './config/database-url.ts'
 import {
@@ -87,6 +88,8 @@ export interface Admin {
    * opens: while they exist, no account of their tenants can be connected.
    */
   rotateKeys(options: { forgetLost: boolean }): Promise<KeyRotation>
+  /** No longer publishes the public keys of claims whose server keys have left the ring. Returns how many. */
+  withdrawClaimKeys(): Promise<number>
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** What earlier replays would change, until it is applied or discarded. */
@@ -148,6 +151,12 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
         lost: { connectionIds: credentials.lost, tenantIds: secrets.lost, tenantKeys: fingerprints.lost },
         newestKey: keyring.seals[0].name,
       }
+    },
+    async withdrawClaimKeys() {
+      const withdrawn = await withdrawClaimKeys(db, keyring.derive('claims'))
+      const { name: subject } = keyring.seals[0]
+      await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.withdrawn', subject })
+      return withdrawn
     },
     audit: {
       async *export(tenantId) {

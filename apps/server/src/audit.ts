@@ -23,6 +23,7 @@ export type AuditAction =
   | 'webhook.read'
   | 'keys.rotated'
   | 'keys.forgotten'
+  | 'keys.withdrawn'
   | 'price.corrected'
   | 'ledger.replayed'
   | 'ledger.read'

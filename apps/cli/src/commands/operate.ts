@@ -93,6 +93,7 @@ export async function keys(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
   const verb = positionals.join(' ')
   if (verb === 'generate') return generate(values)
+  if (verb === 'withdraw') return withdraw(values)
   if (verb === 'rotate') return rotate({ json: values.json, forgetLost: values['forget-lost'] })
   throw new UsageError(usage.keys)
 }
@@ -110,6 +111,13 @@ function generate({ name, json: asJson }: { name: string; json: boolean }): void
   writeLine(`ASSAY_SEALING_PUBLIC_KEYS=${made.ASSAY_SEALING_PUBLIC_KEYS}`)
   writeLine('# Workers only (roles worker and all). Keep a copy where the backups of the database are not:')
   writeLine(`ASSAY_SEALING_PRIVATE_KEYS=${made.ASSAY_SEALING_PRIVATE_KEYS}`)
+}
+
+/** After a server key has leaked: what it signs must no longer be believed. */
+async function withdraw({ json: asJson }: { json: boolean }): Promise<void> {
+  const withdrawn = await withAdmin((admin) => admin.withdrawClaimKeys())
+  if (asJson) return writeJson({ withdrawn })
+  writeLine(`${withdrawn} public ${withdrawn === 1 ? 'key of claims is' : 'keys of claims are'} no longer published.`)
 }
 
 async function rotate({ json: asJson, forgetLost }: { json: boolean; forgetLost: boolean }): Promise<void> {

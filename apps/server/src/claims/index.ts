@@ -190,6 +190,18 @@ function toWeak(grade: Grade, grades: readonly Grade[]): ErrorItem {
  * secret that is reserved for workers, so each key is derived from a server key, and the newest signs. The database
  * keeps the public halves, because a statement must verify after its server key has left the ring.
  */
+/**
+ * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a
+ * rotation stays published for its statements; one that has leaked must not.
+ */
+export async function withdrawClaimKeys(sql: Sql, secrets: ClaimsDeps['secrets']): Promise<number> {
+  const kept = await Promise.all(secrets.map(toClaimKey))
+  return store.deleteKeysExcept(
+    sql,
+    kept.map(({ kid }) => kid),
+  )
+}
+
 interface ClaimKey {
   kid: string
   publicJwk: JWK

@@ -30,6 +30,10 @@ export async function listKeys(sql: Sql, keptMs: number): Promise<JWK[]> {
   return rows.map(({ public_jwk }) => public_jwk)
 }
 
+export async function deleteKeysExcept(sql: Sql, kids: readonly string[]): Promise<number> {
+  return sql.execute('delete from claim_keys where kid <> all($1::text[])', [[...kids]])
+}
+
 /**
  * Holds the user until the claim is made; false when the user is gone. Taken first, so that a claim and a deletion of
  * the user never wait for each other: an application that repeats a claim could keep a person from deleting the

@@ -7,7 +7,7 @@ import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, jwtVerify, type JSONW
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { verifyClaim } from '../../../../../packages/sdk/src/claims.ts'
-import { createClaims } from '../../claims/index.ts'
+import { createClaims, withdrawClaimKeys } from '../../claims/index.ts'
 import { findOwnedTotal } from '../../portfolio/positions-at-store.ts'
 import { openResource, until } from '../test-resource.ts'
 
@@ -233,6 +233,11 @@ describe('POST /accounts/v2/claims', async () => {
     const options = { issuer: api.url, audience: 'cli_demo', acceptSandbox: true, nowMs: db.clock.now() }
     assert.equal((await verifyClaim(statement ?? '', { ...options, jwks })).holds, true)
     assert.ok(jwks.keys.every((key) => !('d' in key)))
+    assert.ok((await withdrawClaimKeys(db, [Buffer.alloc(32, 'new')])) > 0)
+    const left = await make('new').jwks()
+    assert.equal(left.keys.length, 1, 'an operator can withdraw keys that have leaked')
+    await assert.rejects(verifyClaim(statement ?? '', { ...options, jwks: left }))
+    await make('old').jwks()
     await api.moveClock(32 * 86_400)
     await db.clock.refresh()
     const kids = (await make('new').jwks()).keys.map(({ kid }) => kid)
