@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
+import { backgroundFlags, checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -60,6 +60,24 @@ const reading = {
   run: z.object({ untilMs: z.int(), stage: z.enum(['recent', 'rest']) }).exactOptional(),
 }
 
+function toReadFlags({ lane, ref }: { lane: string; ref: Owner }, priority: Priority): string[] {
+  const providerId = providerOfLane(lane)
+  return priority === 'interactive' ? readFlags(providerId) : backgroundFlags(providerId, ref.userKey)
+}
+
+function syncPriority({ interactive }: { interactive?: boolean }): Priority {
+  return interactive === true ? 'interactive' : 'background'
+}
+
+/**
+ * A refresh has priority over the background until its first page only. During a long first read it has all of that
+ * history to read, and would otherwise keep every other job waiting.
+ */
+function refreshPriority(payload: { run?: object; kind: string; inBackground?: boolean }): Priority {
+  const { run, kind, inBackground } = payload
+  return inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background'
+}
+
 export const declarations = {
   verify: declare({
     payload: z.object({ ref: connection, lane: z.string(), providerId: z.string() }),
@@ -80,8 +98,8 @@ export const declarations = {
     payload: z.object({ ...reading, interactive: z.boolean().exactOptional() }),
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
-    priority: ({ interactive }) => (interactive === true ? 'interactive' : 'background'),
-    flags: ({ lane }) => readFlags(providerOfLane(lane)),
+    priority: syncPriority,
+    flags: (payload) => toReadFlags(payload, syncPriority(payload)),
     makesRoom: true,
   }),
   refresh: declare({
@@ -94,11 +112,8 @@ export const declarations = {
     }),
     subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
     lane: ({ lane }) => lane,
-    // It has priority over the background until its first page only. A refresh during a long first read has all of that
-    // history to read, and would otherwise keep every other job waiting.
-    priority: ({ run, kind, inBackground }) =>
-      inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
-    flags: ({ lane }) => readFlags(providerOfLane(lane)),
+    priority: refreshPriority,
+    flags: (payload) => toReadFlags(payload, refreshPriority(payload)),
     // An application may ask for it for all its users, every minute.
     amongMany: 'background',
     makesRoom: true,

@@ -57,6 +57,23 @@ describe('the places of a worker', async () => {
     await until('all of them', () => (began.length === 7 && running.size === 0 ? true : undefined))
   })
 
+  it('are never all taken by the background of one user', async (t) => {
+    const { hold, running, began, release } = holding()
+    t.after(release)
+    const readOf = (userKey: string): string[] => {
+      const ref = { tenantKey: 1, tenantId: 'ten_1', userKey, userId: 'usr_1', connectionKey: 1, connectionId: 'con_1' }
+      return declarations.sync.flags?.({ ref, lane: 'kraken key' }) ?? []
+    }
+    for (const index of [1, 2, 3, 4, 5]) await add(`many ${index}`, readOf('1'), 'background')
+    await queue.start({ hold })
+    await until('three of them', () => (running.size === 3 ? true : undefined))
+    await add('another', readOf('2'), 'background')
+    await until('the read of another user', () => (running.has('another') ? true : undefined))
+    assert.equal(began.length, 4)
+    release()
+    await until('all of them', () => (began.length === 6 && running.size === 0 ? true : undefined))
+  })
+
   it('are shared with others by the jobs of a provider that takes long to answer', async () => {
     const { hold, running, began, release } = holding()
     for (const index of [1, 2, 3]) await add(`slow check ${index}`, checkFlags('okx'), 'interactive')

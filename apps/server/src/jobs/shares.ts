@@ -8,6 +8,8 @@
  *   a provider ends after twenty seconds, and can be asked for again and again. With half of the places each, two such
  *   providers would take all of them.
  * - Webhooks have half of the places, and receivers that take long to answer a quarter: tenants choose their receivers.
+ * - The background of one user has three quarters of the places: anyone can connect hundreds of public wallets, and each
+ *   of their histories takes a place for twenty seconds at a time.
  * - Mail has half of the places, and counts with the checks: a mail server that hangs leaves places to checks, and both
  *   together leave one to everything else.
  */
@@ -16,11 +18,17 @@ const mailing = 'mail'
 const webhook = 'webhook'
 const slowWebhook = 'slow webhook'
 const providerPrefix = 'provider '
+const userPrefix = 'user '
 
 /** The flags of a job that checks a key at this provider. */
 export const checkFlags = (providerId: string): string[] => [checking, ...readFlags(providerId)]
 /** The flags of a job that reads from this provider. */
 export const readFlags = (providerId: string): string[] => [`${providerPrefix}${providerId}`]
+/** The flags of a job that reads for this user while no person waits for it. */
+export const backgroundFlags = (providerId: string, userKey: string): string[] => [
+  ...readFlags(providerId),
+  `${userPrefix}${userKey}`,
+]
 /** The flags of a job that sends to a receiver. */
 export const webhookFlags = (isSlow: boolean): string[] => (isSlow ? [webhook, slowWebhook] : [webhook])
 /** The flags of a job that sends mail. */
@@ -48,6 +56,7 @@ export function createShares(places: number, listSlow: () => readonly string[]):
   const shareOf = (flag: string): number => {
     if (flag === checking) return Math.max(1, places - 1)
     if (flag === webhook || flag === mailing) return half
+    if (flag.startsWith(userPrefix)) return Math.max(1, Math.floor((places * 3) / 4))
     return flag === slowWebhook ? Math.max(1, Math.floor(places / 4)) : places
   }
   const listSlowFull = (): string[] => {
