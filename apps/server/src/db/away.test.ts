@@ -15,6 +15,7 @@ test('a refused, reset or missing connection means that the database is away', (
     '57P03',
     '57P05',
     '53300',
+    '53100',
     '08000',
     '08001',
     '08003',

@@ -12,6 +12,8 @@ const awayCodes = new Set([
   ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
   // PostgreSQL shutting down, crashed, starting; a connection that was idle for too long; no connection left
   ...['57P01', '57P02', '57P03', '57P05', '53300'],
+  // a full disk: it answers, and nothing can be written until there is room
+  '53100',
   // a primary that has just become a replica: connected, and unable to write until the pool has moved on
   '25006',
 ])
