@@ -8,13 +8,13 @@ import { recognizeWallet } from '@assay/core/credentials'
 import { z } from 'zod'
 import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
+import { stakeProgram } from './addresses.ts'
 import { coin, findKnownToken, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
 import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
 import type { SolanaState } from './state.ts'
 
 const systemProgram = '11111111111111111111111111111111'
-const stakeProgram = 'Stake11111111111111111111111111111111111111'
 const tokenPrograms = [
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',

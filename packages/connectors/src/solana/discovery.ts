@@ -2,13 +2,14 @@
  * Which accounts of a wallet a transaction shows. A closed account is no longer in any list of the node, but its
  * history has to be read as well. Pure.
  *
- * Token accounts are recognised by their owner. Stake accounts are recognised by stake program instructions that name
- * who may withdraw; one that is split off an own account, or merged with one, has the same authorities. Whether and when
- * such an account was the wallet's is another question (ownership.ts).
+ * Token accounts are recognised by their owner. Stake accounts are recognised by stake program instructions that prove
+ * who may withdraw (stake-instructions.ts), or that the wallet signed as the owner; one that is split off an own account,
+ * or merged with one, has the same authorities. Whether and when such an account was the wallet's is another question
+ * (ownership.ts).
  */
 import { z } from 'zod'
 import { accountsMax } from './records.ts'
-import { findNewWithdrawer, listStakeInstructions, type StakeInstruction } from './stake-instructions.ts'
+import { listStakeFacts, type StakeFact } from './stake-instructions.ts'
 
 export interface FoundAccounts {
   tokens: readonly string[]
@@ -23,7 +24,7 @@ const tokenBalance = z.object({ accountIndex: z.string(), mint: z.string(), owne
 const shape = z.object({
   transaction: z.object({
     message: z.object({
-      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).max(accountsMax),
+      accountKeys: z.array(z.object({ pubkey: z.string() })).max(accountsMax),
     }),
   }),
   meta: z.object({
@@ -48,10 +49,7 @@ export function findAccounts(transaction: unknown, address: string, stakes: read
   const own = balances.filter(({ owner }) => owner === address)
   return {
     tokens: unique(own.map(keyOf)),
-    stakes: findStakes(listStakeInstructions(transaction), {
-      ...{ address, stakes },
-      isSigned: given.message.accountKeys.some(({ pubkey, signer }) => signer && pubkey === address),
-    }),
+    stakes: findStakes(listStakeFacts(transaction, address), stakes),
     mints: unique(own.map(({ mint }) => mint)),
     inWalletList: new Set(
       balances.filter(({ owner }) => typeof owner === 'string' && keys.includes(address)).map(keyOf),
@@ -63,32 +61,15 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)].filter((text) => text !== '')
 }
 
-interface Wallet {
-  address: string
-  /** Its stake accounts that are known. */
-  stakes: readonly string[]
-  /** It signed the transaction. */
-  isSigned: boolean
-}
-
-/** An account that the wallet hands over names it as `authority`, but so may an instruction of a stranger. */
-function findStakes(all: readonly StakeInstruction[], { address, stakes, isSigned }: Wallet): string[] {
+/** `stakes` are those that are known. */
+function findStakes(facts: readonly StakeFact[], stakes: readonly string[]): string[] {
   const own = new Set(stakes)
-  for (const instruction of all) {
-    const { type, info } = instruction
-    const { stakeAccount, newSplitAccount, source, destination, authority, withdrawAuthority } = info
-    const owners = [findNewWithdrawer(instruction), withdrawAuthority, ...(isSigned ? [authority] : [])]
-    if (owners.includes(address)) add(own, [stakeAccount])
-    if (type === 'split' && isIn(own, [stakeAccount])) add(own, [newSplitAccount])
-    if (type === 'merge' && isIn(own, [source, destination])) add(own, [source, destination])
+  for (const fact of facts) {
+    if (fact.kind === 'owner' && (fact.isClaimed || fact.isOwn === true)) own.add(fact.account)
+    if (fact.kind === 'split' && own.has(fact.from)) own.add(fact.account)
+    if (fact.kind === 'merge' && fact.accounts.some((account) => own.has(account))) {
+      for (const account of fact.accounts) own.add(account)
+    }
   }
   return [...own].filter((account) => !stakes.includes(account))
-}
-
-function add(own: Set<string>, accounts: readonly unknown[]): void {
-  for (const account of accounts) if (typeof account === 'string') own.add(account)
-}
-
-function isIn(own: ReadonlySet<string>, accounts: readonly unknown[]): boolean {
-  return accounts.some((account) => typeof account === 'string' && own.has(account))
 }

@@ -9,9 +9,9 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
 import { z } from 'zod'
+import { isAddress, isPublicKey } from './addresses.ts'
 import { findKnownToken, nativeMint, toTokenName, type TokenName } from './assets.ts'
 import { commitment, type Rpc } from './rpc.ts'
 
@@ -122,8 +122,7 @@ const metadataProgram = base58.decode('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x
  * counts.
  */
 export function toMetadataAddress(mint: string): string {
-  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(mint))
-    throw new SourceError('unreadable_answer', 'a mint is not an address')
+  if (!isAddress(mint)) throw new SourceError('unreadable_answer', 'a mint is not an address')
   const seeds = [Buffer.from('metadata'), metadataProgram, base58.decode(mint)]
   for (let bump = 255; bump >= 0; bump -= 1) {
     const hash = createHash('sha256')
@@ -134,13 +133,4 @@ export function toMetadataAddress(mint: string): string {
     if (!isPublicKey(address)) return base58.encode(address)
   }
   throw new RangeError('no address of a program follows from this mint')
-}
-
-function isPublicKey(bytes: Uint8Array): boolean {
-  try {
-    ed25519.Point.fromBytes(bytes)
-    return true
-  } catch {
-    return false
-  }
 }

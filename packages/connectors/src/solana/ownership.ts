@@ -5,7 +5,8 @@
  *
  * The account's transactions are walked from the newest to the oldest. One that changes who may withdraw says who may
  * afterwards, `withdraw` names who may, and an account that is split off has the authorities of the one that it came
- * from. Only what the stake program has checked is believed. The answer is kept in the state, and later reads extend it.
+ * from. Only what the transaction proves is believed (stake-instructions.ts). The answer is kept in the state, and later
+ * reads extend it.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -14,7 +15,7 @@ import { findWithdrawer } from './accounts.ts'
 import { fetchListed, isFinal, signaturesAnswer, type ListedReader, type Row } from './listed.ts'
 import { accountsMax, type Sides } from './records.ts'
 import { commitment, digits, fetchResults, readSome } from './rpc.ts'
-import { findNewWithdrawer, listStakeInstructions } from './stake-instructions.ts'
+import { listStakeFacts, type StakeFact } from './stake-instructions.ts'
 import { changeSchema, withOwnership, type OwnerChange, type Ownership, type SolanaState } from './state.ts'
 
 /**
@@ -214,7 +215,9 @@ function finish(state: SolanaState, mark: OwnershipMark): OwnershipStep {
 // one transaction
 
 /** What a transaction says about the owner of one stake account. Members are undefined where it says nothing. */
-interface Statement extends Partial<Sides> {
+interface Statement {
+  wasOwn: boolean | undefined
+  isOwn: boolean | undefined
   /** It gave the account an owner, or took it from one. */
   isChange: boolean
   /** The account had no SOL before, so it did not exist. */
@@ -227,7 +230,7 @@ interface Statement extends Partial<Sides> {
 const shape = z.object({
   transaction: z.object({
     message: z.object({
-      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).max(accountsMax),
+      accountKeys: z.array(z.object({ pubkey: z.string() })).max(accountsMax),
     }),
   }),
   meta: z.object({ preBalances: z.array(digits), postBalances: z.array(digits) }),
@@ -243,44 +246,24 @@ function readStatement(transaction: unknown, account: string, address: string): 
   if (before === undefined || after === undefined) {
     throw new SourceError('data_hole', 'a transaction of a stake account cannot be read')
   }
-  const isSigned = keys.some(({ pubkey, signer }) => signer && pubkey === address)
   const hadNothing = before === '0'
-  const statement: Statement = { isChange: false, hadNothing, ...(hadNothing ? { wasOwn: false } : {}) }
-  for (const instruction of listStakeInstructions(transaction)) {
-    Object.assign(statement, readInstruction(instruction, statement, { account, address, isSigned }))
-  }
+  const wasOwn = hadNothing ? false : undefined
+  const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing }
+  for (const fact of listStakeFacts(transaction, address)) Object.assign(statement, readFact(fact, statement, account))
   return after === '0' ? { ...statement, isOwn: false, isChange: true } : statement
 }
 
-function readInstruction(
-  instruction: ReturnType<typeof listStakeInstructions>[number],
-  { wasOwn, isOwn }: Statement,
-  { account, address, isSigned }: { account: string; address: string; isSigned: boolean },
-): Partial<Statement> {
-  const { type, info } = instruction
-  const { stakeAccount, newSplitAccount, source, destination } = info
-  if (type === 'split' && newSplitAccount === account) {
-    return {
-      isChange: true,
-      wasOwn: wasOwn ?? false,
-      ...(typeof stakeAccount === 'string' && { splitOff: stakeAccount }),
-    }
+function readFact(fact: StakeFact, { wasOwn, isOwn, isChange }: Statement, account: string): Partial<Statement> {
+  if (fact.kind === 'merge') {
+    const other = fact.accounts.find((one) => one !== account)
+    return fact.accounts.includes(account) && other !== undefined ? { mergedWith: other } : {}
   }
-  if (type === 'merge' && (source === account || destination === account)) {
-    const other = source === account ? destination : source
-    return typeof other === 'string' ? { mergedWith: other } : {}
+  if (fact.account !== account) return {}
+  if (fact.kind === 'split') return { isChange: true, wasOwn: wasOwn ?? false, splitOff: fact.from }
+  return {
+    // It says something about the time before the transaction, unless an earlier instruction has changed the owner.
+    wasOwn: isChange ? wasOwn : (wasOwn ?? fact.wasOwn),
+    isOwn: fact.isChange ? fact.isOwn : (fact.isOwn ?? isOwn),
+    isChange: isChange || fact.isChange,
   }
-  if (stakeAccount !== account) return {}
-  /** Says something about the time before the transaction, unless an earlier instruction has changed the owner. */
-  const asBefore = (owned: boolean): Partial<Statement> => (isOwn === undefined ? { wasOwn: wasOwn ?? owned } : {})
-  if (type === 'withdraw') {
-    const owned = info['withdrawAuthority'] === address
-    return { ...asBefore(owned), isOwn: owned }
-  }
-  const withdrawer = findNewWithdrawer(instruction)
-  if (withdrawer === undefined) return {}
-  const changed = { isChange: true, isOwn: withdrawer === address }
-  if (type.startsWith('initialize')) return { ...asBefore(false), ...changed }
-  // The stake program looks for the owner among all signers: the one that is named need not be it, unless it signed.
-  return { ...(info['authority'] === address && isSigned ? asBefore(true) : {}), ...changed }
 }

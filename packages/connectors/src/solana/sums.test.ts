@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { add, negate, zero, type Decimal, type TransactionDraft } from '@assay/core'
+import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import type { ConnectorState, StoredRecord } from '../kit/connector.ts'
 import { nativeMint } from './assets.ts'
@@ -169,14 +170,15 @@ const events: Readonly<Record<string, Event>> = {
   'a stake that was split off was withdrawn': (world, _, which) => withdraw(world, `Split ${which}`),
   'two stakes were merged': (world, _, which) => merge(world, `Stake ${which}`, `Split ${which}`),
   'a tip was shared': (world, amount, which) => tip(world, `Stake ${which}`, amount),
-  'an epoch paid': (world, amount, which) => {
-    const name = `Stake ${which}`
-    if (!world.accounts.has(name)) return
-    const epoch = epochOf(world.atSeconds)
-    world.atSeconds += epochLength
-    world.lamports(name, amount)
-    world.node.rewards.set(`${name}:${epoch}`, { amount, effectiveSlot: (epoch + 1) * epochLength })
-  },
+  'an epoch paid': (world, amount, which) => payEpoch(world, `Stake ${which}`, amount),
+}
+
+function payEpoch(world: World, name: string, amount: bigint): void {
+  if (!world.accounts.has(name)) return
+  const epoch = epochOf(world.atSeconds)
+  world.atSeconds += epochLength
+  world.lamports(name, amount)
+  world.node.rewards.set(`${name}:${epoch}`, { amount, effectiveSlot: (epoch + 1) * epochLength })
 }
 
 function stake(world: World, name: string, withdrawer: string, amount: bigint): void {
@@ -444,6 +446,46 @@ describe('a stake account that changes hands', () => {
       { ...stakeProgram, parsed: { type: 'authorize', info } },
     ])
     assert.deepEqual(await tell(world), ['receive deposit +112 staked'])
+  })
+
+  it('is not the wallet’s because a stranger who withdraws puts the wallet where an older node expects the owner', async () => {
+    const world = new World()
+    stake(world, 'Stake 1', friend, 800n * sol)
+    split(world, 'Stake 1', 'Split 1', 300n * sol)
+    payEpoch(world, 'Split 1', 10n * sol)
+    // Without sysvars the third account withdraws, and the program does not look at the fifth.
+    const [stakeAccount, destination, clockSysvar, stakeHistorySysvar] = ['Split 1', friend, friend, friend]
+    const info = { stakeAccount, destination, clockSysvar, stakeHistorySysvar, withdrawAuthority: wallet }
+    world.transact(
+      [friend, 'Split 1', wallet],
+      () => world.accounts.delete('Split 1') && world.lamports(friend, 310n * sol),
+      [{ ...stakeProgram, parsed: { type: 'withdraw', info } }],
+    )
+    // The transaction names the wallet, and changes nothing that it has.
+    assert.deepEqual(await tell(world), ['uncategorized other'])
+  })
+
+  it('is the wallet’s when its instructions have no sysvars, and an older node does not parse them', async () => {
+    const world = new World()
+    const unparsed = (accounts: readonly string[], ...data: number[]): object => ({
+      ...{ programId: 'Stake11111111111111111111111111111111111111', accounts },
+      data: base58.encode(Uint8Array.of(...data)),
+    })
+    const made = { lamports: 7n * sol, withdrawer: wallet }
+    world.transact(
+      [wallet, 'Stake 1'],
+      () => (world.accounts.set('Stake 1', made), world.lamports(wallet, -7n * sol)),
+      [unparsed(['Stake 1', friend, wallet], 9, 0, 0, 0)],
+    )
+    payEpoch(world, 'Stake 1', sol)
+    world.transact([wallet, 'Stake 1'], () => world.accounts.delete('Stake 1') && world.lamports(wallet, 8n * sol), [
+      unparsed(['Stake 1', wallet, wallet], 4, 0, 0, 0, ...Buffer.alloc(8)),
+    ])
+    assert.deepEqual(await tell(world), [
+      'input_and_output staking_lock +7 staked -7 SOL',
+      'input_only staking_reward +1 staked',
+      'input_and_output staking_unlock +8 SOL -8 staked',
+    ])
   })
 
   it('gives the account that is split off it to its owner at that time', async () => {
