@@ -270,7 +270,7 @@ describe('wallets on Solana', async () => {
     await assertInnerMove(world, oddRef, odd)
   })
 
-  it('handed_stake: the past of a stake account that a stranger hands over is not the wallet’s history', async () => {
+  it('handed_stake: the past of a stake account that a stranger hands over, or only names the wallet in, is not its history', async () => {
     const victim = await world.newWallet('handed_stake')
     const victimRef = await world.connect(victim)
     const rpc = createSolanaRpc(engine.sandbox.urls.solana)

@@ -19,8 +19,10 @@ import {
   computeBudget,
   deactivateStake,
   delegateStake,
+  forgeWithdrawal,
   initializeStake,
   memo,
+  splitStake,
   withdrawStake,
 } from './chain/instructions.ts'
 import { stakeAccountBytes, tokenAccountBytes } from './chain/layouts.ts'
@@ -58,9 +60,10 @@ export function toPlan(chain: Chain, actors: Actors, deed: Deed): Plan {
       return { payer: actors.self, instructions: toWrapping(actors.self, deed) }
     case 'stake':
     case 'unstake':
+    case 'split-stake':
     case 'withdraw-stake': {
       const payer = deed.by === undefined ? actors.self : actors.of(deed.by)
-      return { payer, instructions: toStaking(chain, payer.address, deed) }
+      return { payer, instructions: toStaking(chain, payer.address, actors.self.address, deed) }
     }
     case 'hand-over-stake': {
       const [from, to] = 'by' in deed ? [actors.of(deed.by), actors.self] : [actors.self, actors.of(deed.to)]
@@ -230,22 +233,40 @@ function openSecond(chain: Chain, self: Address, code: TokenCode): Instruction[]
   ]
 }
 
-function toStaking(chain: Chain, self: Address, deed: DeedOf<'stake' | 'unstake' | 'withdraw-stake'>): Instruction[] {
+function toStaking(
+  chain: Chain,
+  self: Address,
+  wallet: Address,
+  deed: DeedOf<'stake' | 'unstake' | 'split-stake' | 'withdraw-stake'>,
+): Instruction[] {
   const account = stakeAccountOf(self, deed.seed)
-  if (deed.kind === 'unstake') return [deactivateStake(account, self)]
-  if (deed.kind === 'withdraw-stake') {
-    const { amount } = deed
-    const all = chain.findAccount(account)?.lamports ?? 0n
-    return [withdrawStake(account, self, self, amount === undefined ? all : toUnits(amount, solDecimals))]
+  switch (deed.kind) {
+    case 'unstake':
+      return [deactivateStake(account, self)]
+    case 'withdraw-stake': {
+      const all = chain.findAccount(account)?.lamports ?? 0n
+      const lamports = deed.amount === undefined ? all : toUnits(deed.amount, solDecimals)
+      if ('isForged' in deed) return [forgeWithdrawal(account, self, lamports, wallet)]
+      return [withdrawStake(account, self, self, lamports)]
+    }
+    case 'split-stake': {
+      const target = stakeAccountOf(self, deed.into)
+      const split = splitStake(account, target, self, toUnits(deed.amount, solDecimals))
+      return [openStake(chain, self, deed.into, 0n), split]
+    }
+    case 'stake':
+      return [
+        openStake(chain, self, deed.seed, toUnits(deed.amount, solDecimals)),
+        initializeStake(account, self),
+        delegateStake(account, validator, self),
+      ]
   }
+}
+
+function openStake(chain: Chain, self: Address, seed: string, lamports: bigint): Instruction {
   const rent = chain.svm.minimumBalanceForRentExemption(BigInt(stakeAccountBytes))
-  return [
-    getCreateAccountWithSeedInstruction({
-      ...{ payer: createNoopSigner(self), newAccount: account, base: self, seed: deed.seed },
-      amount: toUnits(deed.amount, solDecimals) + rent,
-      ...{ space: stakeAccountBytes, programAddress: stakeProgram },
-    }),
-    initializeStake(account, self),
-    delegateStake(account, validator, self),
-  ]
+  return getCreateAccountWithSeedInstruction({
+    ...{ payer: createNoopSigner(self), newAccount: stakeAccountOf(self, seed), base: self, seed },
+    ...{ amount: lamports + rent, space: stakeAccountBytes, programAddress: stakeProgram },
+  })
 }

@@ -36,8 +36,14 @@ export type Deed =
    */
   | { kind: 'stake'; seed: string; amount: string; by?: Role }
   | { kind: 'unstake'; seed: string; by?: Role }
-  /** All of it, or this amount, once it is no longer active. */
+  /** Makes the account `into` of a part of this one, with the same owner. */
+  | { kind: 'split-stake'; seed: string; into: string; amount: string; by?: Role }
+  /**
+   * All of it, or this amount, once it is no longer active. A forged one names the wallet where nodes expect the owner;
+   * the stake program does not look there.
+   */
   | { kind: 'withdraw-stake'; seed: string; amount?: string; by?: Role }
+  | { kind: 'withdraw-stake'; seed: string; amount?: string; by: Role; isForged: true }
   /** The account of `by` gets another owner, who does not sign: the wallet, or `to` when the wallet made it. */
   | { kind: 'hand-over-stake'; seed: string; by: Role }
   | { kind: 'hand-over-stake'; seed: string; to: Role }

@@ -49,8 +49,9 @@ export const solanaScenarios: readonly Scenario<Story>[] = [
     name: 'handed_stake',
     title: 'Stake that changes hands',
     description:
-      'Two stake accounts that others made, one of them with 5,000 SOL that were taken out again before, are handed over to the wallet; the wallet hands one of its own to another.',
-    expects: 'Connects; a stake account counts from when it became the wallet’s, and until it was handed over.',
+      'Two stake accounts that others made, one of them with 5,000 SOL that were taken out again before, are handed over to the wallet; the wallet hands one of its own to another. A stranger who withdraws 1,000 SOL names the wallet in a place that the stake program does not look at.',
+    expects:
+      'Connects; a stake account counts from when it became the wallet’s, and until it was handed over. The stranger’s does not count.',
     story: handedStakeStory,
   },
   {
@@ -104,6 +105,14 @@ function handedStakeStory(): Story {
       { at: '2026-06-02 10:00:00', deed: { kind: 'unstake', seed: 'bait', by: 'spammer' } },
       { at: '2026-06-12 10:00:00', deed: { kind: 'withdraw-stake', seed: 'bait', amount: '4999', by: 'spammer' } },
       { at: '2026-06-12 10:05:00', deed: { kind: 'hand-over-stake', seed: 'bait', by: 'spammer' } },
+      // This one is never the wallet's. Nodes show the wallet as the one who withdraws.
+      { at: '2026-06-13 10:00:00', deed: { kind: 'stake', seed: 'source', amount: '3000', by: 'spammer' } },
+      {
+        at: '2026-06-16 10:00:00',
+        deed: { kind: 'split-stake', seed: 'source', into: 'lure', amount: '1000', by: 'spammer' },
+      },
+      { at: '2026-06-24 10:00:00', deed: { kind: 'unstake', seed: 'lure', by: 'spammer' } },
+      { at: '2026-06-30 10:00:00', deed: { kind: 'withdraw-stake', seed: 'lure', by: 'spammer', isForged: true } },
       // The gift goes on earning.
       { at: '2026-07-01 10:00:00', deed: { kind: 'hand-over-stake', seed: 'gift', by: 'friend' } },
       { at: '2026-07-05 10:00:00', deed: { kind: 'stake', seed: 'sold', amount: '4' } },

@@ -45,6 +45,20 @@ export function withdrawStake(stake: Address, to: Address, authority: Address, l
   return stakeInstruction(4, [number(lamports)], [...accounts, signer(authority)])
 }
 
+/**
+ * Without sysvars: the third account withdraws, the fourth may lift a lock-up, and the program does not look at the
+ * fifth, where the layout with sysvars has the owner.
+ */
+export function forgeWithdrawal(stake: Address, authority: Address, lamports: bigint, named: Address): Instruction {
+  const accounts = [writable(stake), writable(authority), signer(authority), signer(authority), readonly(named)]
+  return stakeInstruction(4, [number(lamports)], accounts)
+}
+
+/** `target` is an account of the stake program that is not initialised. */
+export function splitStake(stake: Address, target: Address, authority: Address, lamports: bigint): Instruction {
+  return stakeInstruction(3, [number(lamports)], [writable(stake), writable(target), signer(authority)])
+}
+
 type Meta = NonNullable<Instruction['accounts']>[number]
 
 function stakeInstruction(tag: number, parts: readonly Buffer[], accounts: readonly Meta[]): Instruction {

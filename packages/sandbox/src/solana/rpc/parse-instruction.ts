@@ -7,14 +7,7 @@ import type { Address } from '@solana/kit'
 import { toBase58 } from '../chain/addresses.ts'
 import type { CompiledInstruction } from '../history.ts'
 import { toUiAmount } from './parse-account.ts'
-import {
-  associatedTokenProgram,
-  memoProgram,
-  memoProgramV1,
-  stakeProgram,
-  systemProgram,
-  sysvars,
-} from '../chain/programs.ts'
+import { associatedTokenProgram, memoProgram, memoProgramV1, stakeProgram, systemProgram } from '../chain/programs.ts'
 import { token2022Program, tokenProgram } from '../chain/tokens.ts'
 
 interface Parsed {
@@ -120,37 +113,41 @@ function parseAssociatedToken(data: Buffer, accounts: readonly Address[]): Parse
   return type && { info: { account, mint, source, systemProgram: system, tokenProgram: program, wallet }, type }
 }
 
+/**
+ * By the number that the data begins with: the type, and the names of the accounts by their places. A node from before
+ * version 5 of the stake program does not know that an instruction need not have sysvars. It takes another account for
+ * one, and leaves an instruction with too few accounts unparsed.
+ */
+const stakeShapes: Readonly<Record<number, [type: string, accounts: readonly string[]]>> = {
+  0: ['initialize', ['stakeAccount', 'rentSysvar']],
+  1: ['authorize', ['stakeAccount', 'clockSysvar', 'authority']],
+  2: [
+    'delegate',
+    ['stakeAccount', 'voteAccount', 'clockSysvar', 'stakeHistorySysvar', 'stakeConfigAccount', 'stakeAuthority'],
+  ],
+  3: ['split', ['stakeAccount', 'newSplitAccount', 'stakeAuthority']],
+  4: ['withdraw', ['stakeAccount', 'destination', 'clockSysvar', 'stakeHistorySysvar', 'withdrawAuthority']],
+  5: ['deactivate', ['stakeAccount', 'clockSysvar', 'stakeAuthority']],
+}
+
 function parseStake(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
-  const [stakeAccount, second] = accounts
-  const { clock: clockSysvar, rent: rentSysvar, stakeHistory: stakeHistorySysvar, stakeConfig } = sysvars
-  switch (data.readUInt32LE()) {
-    case 0: {
-      const authorized = { staker: addressIn(data, 4), withdrawer: addressIn(data, 36) }
-      const lockup = {
-        ...{ custodian: addressIn(data, 84), epoch: data.readBigUInt64LE(76), unixTimestamp: data.readBigInt64LE(68) },
-      }
-      return { info: { authorized, lockup, rentSysvar, stakeAccount }, type: 'initialize' }
+  const shape = stakeShapes[data.readUInt32LE()]
+  if (shape === undefined) return undefined
+  const [type, names] = shape
+  if (accounts.length < names.length) return undefined
+  const info: Record<string, unknown> = Object.fromEntries(names.map((name, index) => [name, accounts[index]]))
+  if (type === 'initialize') {
+    info['authorized'] = { staker: addressIn(data, 4), withdrawer: addressIn(data, 36) }
+    info['lockup'] = {
+      ...{ custodian: addressIn(data, 84), epoch: data.readBigUInt64LE(76), unixTimestamp: data.readBigInt64LE(68) },
     }
-    case 1: {
-      const info = { authority: accounts[2], clockSysvar, newAuthority: addressIn(data, 4), stakeAccount }
-      return {
-        info: { ...info, authorityType: data.readUInt32LE(36) === 0 ? 'Staker' : 'Withdrawer' },
-        type: 'authorize',
-      }
-    }
-    case 2: {
-      const info = { clockSysvar, stakeAccount, stakeAuthority: accounts[5], stakeConfigAccount: stakeConfig }
-      return { info: { ...info, stakeHistorySysvar, voteAccount: second }, type: 'delegate' }
-    }
-    case 4: {
-      const info = { clockSysvar, destination: second, lamports: data.readBigUInt64LE(4), stakeAccount }
-      return { info: { ...info, stakeHistorySysvar, withdrawAuthority: accounts[4] }, type: 'withdraw' }
-    }
-    case 5:
-      return { info: { clockSysvar, stakeAccount, stakeAuthority: accounts[2] }, type: 'deactivate' }
-    default:
-      return undefined
   }
+  if (type === 'authorize') {
+    info['newAuthority'] = addressIn(data, 4)
+    info['authorityType'] = data.readUInt32LE(36) === 0 ? 'Staker' : 'Withdrawer'
+  }
+  if (type === 'split' || type === 'withdraw') info['lamports'] = data.readBigUInt64LE(4)
+  return { info, type }
 }
 
 function addressIn(data: Buffer, offset: number): string {

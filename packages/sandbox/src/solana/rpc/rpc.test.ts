@@ -40,7 +40,11 @@ interface Transaction {
   }
   transaction: {
     signatures: string[]
-    message: { accountKeys: { pubkey: string; source: string }[]; instructions: Instruction[]; recentBlockhash: string }
+    message: {
+      accountKeys: { pubkey: string; signer: boolean; source: string }[]
+      instructions: Instruction[]
+      recentBlockhash: string
+    }
   }
 }
 interface Listed {
@@ -225,6 +229,26 @@ describe('getTransaction', () => {
       infos.map((info) => info['authorityType']),
       ['Staker', 'Withdrawer'],
     )
+  })
+
+  it('calls the fifth account of a withdrawal its owner, as older nodes do, though the stake program does not look at it', async () => {
+    const { address: owner } = await node.open('handed_stake')
+    const listed = await node.ask<Listed[]>('getSignaturesForAddress', owner)
+    const all = await Promise.all(
+      listed.map(({ signature }) => node.ask<Transaction>('getTransaction', signature, parsed)),
+    )
+    const forged = all.flatMap(({ meta, transaction: { message } }) =>
+      message.instructions.flatMap(({ program, parsed: found }) =>
+        program === 'stake' && found?.type === 'withdraw' ? [{ meta, message, info: found.info }] : [],
+      ),
+    )
+    assert.equal(forged.length, 1)
+    const { meta, message, info } = must(forged[0])
+    assert.equal(meta.err, null)
+    assert.equal(info['withdrawAuthority'], owner)
+    const signers = message.accountKeys.filter(({ signer }) => signer).map(({ pubkey }) => pubkey)
+    assert.deepEqual(signers, [info['destination']])
+    assert.deepEqual([info['clockSysvar'], info['stakeHistorySysvar']], [info['destination'], info['destination']])
   })
 
   it('shows what a program called, one level deeper', () => {
