@@ -41,7 +41,7 @@ export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> 
   return {
     fingerprint: createHash('sha256').update(`solana\n${address}`).digest('hex'),
     ...{ excess: [], missing: [], keyExpiresAtMs: null },
-    state: { address, tokens: [], stakes: [], ownership: {} },
+    state: { address, tokens: [], stakes: [], signedStakes: [], ownership: {} },
   }
 }
 

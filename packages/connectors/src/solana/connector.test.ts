@@ -70,7 +70,7 @@ describe('a Solana wallet', () => {
     node.accounts.set(wallet, { owner: '11111111111111111111111111111111', lamports: 5n, data: ['', 'base64'] })
     const used = await open(node, { address: `solana:${wallet}?amount=1` }).verify()
     assert.equal(used.fingerprint, unused.fingerprint)
-    assert.deepEqual(used.state, { address: wallet, tokens: [], stakes: [], ownership: {} })
+    assert.deepEqual(used.state, { address: wallet, tokens: [], stakes: [], signedStakes: [], ownership: {} })
     node.accounts.set(wallet, { owner: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', lamports: 5n })
     await assert.rejects(open(node).verify(), isFault('invalid_credentials'))
     await assert.rejects(open(node, { address: `${wallet}x` }).verify(), isFault('invalid_credentials'))
@@ -238,7 +238,8 @@ describe('lists of a Solana wallet', () => {
     const reader = open(node)
     const first = await walk(reader, wallet, recent)
     assert.deepEqual(first.keys, ['both'])
-    assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], stakes: [], ownership: {} })
+    const stakes = { stakes: [], signedStakes: [], ownership: {} }
+    assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], ...stakes })
     const lists = await reader.listPartitions?.(first.state)
     assert.deepEqual(
       lists?.map(({ partition }) => partition),
@@ -268,6 +269,31 @@ describe('lists of a Solana wallet', () => {
       lists.map(({ stream, partition }) => [stream, partition]),
       [wallet, stake, 'Split', 'Merged'].map((partition) => ['transactions', partition]),
     )
+  })
+
+  it('a stake account that the wallet made itself is read, however many a stranger has made in its name', async () => {
+    const node = startNode()
+    const program = 'stake'
+    const initialize = (stakeAccount: string) => ({
+      ...{ program, parsed: { type: 'initialize', info: { stakeAccount, authorized: { withdrawer: wallet } } } },
+    })
+    const junk = (first: number): object[] =>
+      Array.from({ length: 150 }, (_, index) => initialize(`Junk ${first + index}`))
+    const sign = (transaction: TestTransaction): TestTransaction => ({
+      ...transaction,
+      accounts: transaction.accounts.map((account) => ({ ...account, signer: account.key === wallet })),
+    })
+    node.transactions.push(
+      receive('second gift', now - 10, { instructions: junk(151) }),
+      sign(receive('own', now - 20, { instructions: [initialize(stake)] })),
+      receive('first gift', now - 30, { instructions: junk(1) }),
+    )
+    const first = await walk(open(node), wallet, recent)
+    const stakes = first.state['stakes'] as string[]
+    assert.deepEqual([stakes.length, stakes.includes(stake)], [200, true])
+    node.transactions.unshift(sign(receive('later', now - 5, { instructions: [initialize('Later')] })))
+    const { state } = await walk(open(node), wallet, recent, { state: first.state })
+    assert.deepEqual(new Set((state['stakes'] as string[]).slice(0, 2)), new Set(['Later', stake]))
   })
 
   it('a failed transaction shows no stake account: a stranger can name any account and any wallet in it', async () => {

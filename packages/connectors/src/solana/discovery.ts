@@ -14,6 +14,8 @@ import { listStakeFacts, type StakeFact } from './stake-instructions.ts'
 export interface FoundAccounts {
   tokens: readonly string[]
   stakes: readonly string[]
+  /** Stake accounts, known or not, in a transaction that the wallet signed. */
+  signedStakes: readonly string[]
   /** The mints of the tokens that the wallet had before or after. */
   mints: readonly string[]
   /** Token accounts whose change is also in the record of the wallet's own list. */
@@ -24,7 +26,7 @@ const tokenBalance = z.object({ accountIndex: z.string(), mint: z.string(), owne
 const shape = z.object({
   transaction: z.object({
     message: z.object({
-      accountKeys: z.array(z.object({ pubkey: z.string() })).max(accountsMax),
+      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).max(accountsMax),
     }),
   }),
   meta: z.object({
@@ -41,15 +43,18 @@ const shape = z.object({
  */
 export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
   const parsed = shape.safeParse(transaction)
-  if (!parsed.success) return { tokens: [], stakes: [], mints: [], inWalletList: new Set() }
+  if (!parsed.success) return { tokens: [], stakes: [], signedStakes: [], mints: [], inWalletList: new Set() }
   const { meta, transaction: given } = parsed.data
   const keys = given.message.accountKeys.map(({ pubkey }) => pubkey)
   const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])]
   const keyOf = ({ accountIndex }: { accountIndex: string }): string => keys[Number(accountIndex)] ?? ''
   const own = balances.filter(({ owner }) => owner === address)
+  const isSigned = given.message.accountKeys.some(({ pubkey, signer }) => signer && pubkey === address)
+  const shown = findStakes(listStakeFacts(transaction, address), stakes)
   return {
     tokens: unique(own.map(keyOf)),
-    stakes: findStakes(listStakeFacts(transaction, address), stakes),
+    stakes: shown.filter((account) => !stakes.includes(account)),
+    signedStakes: isSigned ? shown : [],
     mints: unique(own.map(({ mint }) => mint)),
     inWalletList: new Set(
       balances.filter(({ owner }) => typeof owner === 'string' && keys.includes(address)).map(keyOf),
@@ -61,15 +66,14 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)].filter((text) => text !== '')
 }
 
-/** `stakes` are those that are known. */
-function findStakes(facts: readonly StakeFact[], stakes: readonly string[]): string[] {
-  const own = new Set(stakes)
+/** The wallet's stake accounts that a transaction names. `known` are those that are known. */
+function findStakes(facts: readonly StakeFact[], known: readonly string[]): string[] {
+  const shown = new Set<string>()
+  const isOwn = (account: string): boolean => shown.has(account) || known.includes(account)
   for (const fact of facts) {
-    if (fact.kind === 'owner' && (fact.isClaimed || fact.isOwn === true)) own.add(fact.account)
-    if (fact.kind === 'split' && own.has(fact.from)) own.add(fact.account)
-    if (fact.kind === 'merge' && fact.accounts.some((account) => own.has(account))) {
-      for (const account of fact.accounts) own.add(account)
-    }
+    if (fact.kind === 'owner' && (fact.isClaimed || fact.isOwn === true || isOwn(fact.account))) shown.add(fact.account)
+    if (fact.kind === 'split' && isOwn(fact.from)) for (const account of [fact.from, fact.account]) shown.add(account)
+    if (fact.kind === 'merge' && fact.accounts.some(isOwn)) for (const account of fact.accounts) shown.add(account)
   }
-  return [...own].filter((account) => !stakes.includes(account))
+  return [...shown]
 }

@@ -21,7 +21,7 @@ import type { FetchNames } from './names.ts'
 import { ownershipMarkSchema, readOwnership, startOwnership, toSides, type OwnershipMark } from './ownership.ts'
 import { readTransaction, sidesSchema, toBody } from './records.ts'
 import { commitment, readSome } from './rpc.ts'
-import { changeSchema, readState, withAccounts, type OwnerChange } from './state.ts'
+import { changeSchema, readState, withAccounts, type LearnedAccounts, type OwnerChange } from './state.ts'
 
 const pageSize = 20
 const skippedPerPage = 1_000
@@ -197,8 +197,12 @@ function toRecord(body: string, window: Window, row: Row): RawRecord {
   return isTimed ? record : { ...record, occurredAtMs: Number(row.blockTime) * 1_000 }
 }
 
-function collect(read: readonly ReadRow[]): { tokens: string[]; stakes: string[] } {
-  return { tokens: read.flatMap(({ found }) => found.tokens), stakes: read.flatMap(({ found }) => found.stakes) }
+function collect(read: readonly ReadRow[]): LearnedAccounts {
+  return {
+    tokens: read.flatMap(({ found }) => found.tokens),
+    stakes: read.flatMap(({ found }) => found.stakes),
+    signedStakes: read.flatMap(({ found }) => found.signedStakes),
+  }
 }
 
 /** The page mark after these rows: which unfinished transactions were shown. */

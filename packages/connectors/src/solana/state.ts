@@ -29,6 +29,8 @@ const stateSchema = z.object({
   tokens: z.array(z.string()).catch([]),
   /** Stake accounts that only the wallet can withdraw from, or once could. */
   stakes: z.array(z.string()).catch([]),
+  /** Those that a transaction which the wallet signed has shown: no stranger can add one. */
+  signedStakes: z.array(z.string()).catch([]),
   /** By stake account: when it was the wallet's (ownership.ts). Absent until its transactions were looked at. */
   ownership: z.record(z.string(), ownershipSchema).catch({}),
 })
@@ -38,7 +40,7 @@ export type SolanaState = z.infer<typeof stateSchema>
 /**
  * Each account costs a call in every run. Strangers can open accounts in a wallet's name and take the deposits back
  * afterwards. A list that is full therefore takes no others: an error would end every run. Tokens and stakes have a
- * limit each, so that neither crowds out the other.
+ * limit each, so that neither crowds out the other, and what the wallet itself signed for comes before what others did.
  */
 const tokensMax = 2_000
 const stakesMax = 200
@@ -50,6 +52,7 @@ export function readState(state: ConnectorState): SolanaState {
 export interface LearnedAccounts {
   tokens: Iterable<string>
   stakes: Iterable<string>
+  signedStakes?: Iterable<string>
   /** Token accounts that take the places of others when the list is full. */
   preferred?: Iterable<string>
 }
@@ -57,15 +60,18 @@ export interface LearnedAccounts {
 /** The state with these accounts, in the order in which they were found; undefined when it has all that it can hold. */
 export function withAccounts(
   state: SolanaState,
-  { preferred = [], ...found }: LearnedAccounts,
+  { preferred = [], signedStakes = [], ...found }: LearnedAccounts,
 ): SolanaState | undefined {
   const { tokens, stakes } = state
+  const signed = join([...state.signedStakes, ...signedStakes], [], stakesMax)
   const after = {
     ...state,
     tokens: join([...tokens, ...found.tokens], preferred, tokensMax),
-    stakes: join([...stakes, ...found.stakes], [], stakesMax),
+    stakes: join([...stakes, ...found.stakes, ...signed], signed, stakesMax),
+    signedStakes: signed,
   }
-  const isKnown = hasAll(tokens, after.tokens) && hasAll(stakes, after.stakes)
+  const isKnown =
+    hasAll(tokens, after.tokens) && hasAll(stakes, after.stakes) && hasAll(state.signedStakes, after.signedStakes)
   return isKnown ? undefined : after
 }
 
