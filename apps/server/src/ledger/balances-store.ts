@@ -19,12 +19,15 @@ const hourlyDays = 2
 //
 // The proof weighs what was observed at three readings; those stay. The newest observation has no successor and stays
 // too, so this never deletes the row that `ended` updates. Most changes look at one hour. The first change of a day
-// looks at all observations of the asset.
+// looks at all observations of the asset. The date_trunc that takes a time zone depends on settings by its
+// declaration, and Citus refuses such functions over columns in a statement that writes.
 const thin = `followed as (
        select f.* from moved m
        cross join lateral (
-         select case when date_trunc('day', o.observed_at, 'UTC') = date_trunc('day', $3::timestamptz, 'UTC')
-           then date_trunc('hour', o.observed_at, 'UTC') else '-infinity' end as thin_from
+         select case when date_trunc('day', o.observed_at at time zone 'UTC')
+             = date_trunc('day', $3::timestamptz at time zone 'UTC')
+           then date_trunc('hour', o.observed_at at time zone 'UTC') at time zone 'UTC'
+           else '-infinity' end as thin_from
          from observed_balances o
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
          order by o.observed_at desc limit 1) n
@@ -38,7 +41,7 @@ const thin = `followed as (
        delete from observed_balances o using followed f, recorded r
        where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = f.asset_key
          and o.observed_at = f.observed_at
-         and date_trunc(f.span, f.observed_at, 'UTC') = date_trunc(f.span, f.next_at, 'UTC')
+         and date_trunc(f.span, f.observed_at at time zone 'UTC') = date_trunc(f.span, f.next_at at time zone 'UTC')
          and not exists (
            select from unnest(array[r.balances_since, r.unproved_at, r.proof_balances_at]) as needed (at)
            where needed.at >= f.observed_at and needed.at < f.next_at)
