@@ -144,7 +144,9 @@ async function listLoginKeys(clientId: string, values: Values): Promise<void> {
 async function removeLoginKey(clientId: string, keyId: string, values: Values): Promise<void> {
   await withAdmin(({ tenants }) => tenants.removeLoginKey(clientId, keyId))
   if (values.json) return writeJson({ client_id: clientId, key_id: keyId, removed: true })
-  writeLine(`Removed login key ${keyId}: login tokens that it signed are refused from now on.`)
+  writeLine(
+    `Removed login key ${keyId}: login tokens that it signed are refused from now on, and the sessions that they began have ended.`,
+  )
 }
 
 async function readJson(file: string): Promise<unknown> {

@@ -3,7 +3,7 @@ import { recordAudit } from '../audit.ts'
 import { refuseRestless } from '../audit-log/index.ts'
 import { randomBytes } from 'node:crypto'
 import { isLoopback, type Config } from '../config/config.ts'
-import { createConnect, type Connect } from '../connect/index.ts'
+import { createConnect, endSessions, type Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import { createWindow } from '../limits/index.ts'
@@ -81,6 +81,7 @@ export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; co
       // Only now can transfers between the provisional and the settled connections be matched.
       if (await connections.settleSession(tx, owner, connectSessionId)) await queueMatching(tx, owner)
     },
+    onGrantEnding: endSessions,
     async onGrantRevoked(tx, owner) {
       for (const { id } of await connections.list(owner, { limit: connectionsAnnouncedMax, after: undefined })) {
         await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })

@@ -5,7 +5,8 @@
  *                │           │           │
  *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
  *
- * A session ends after thirty minutes, as if it had been declined. Only the browser that began a session knows its
+ * A session ends after thirty minutes, as if it had been declined. It also ends when a consent with its client does, and
+ * with the login key that its user was named by. Only the browser that began a session knows its
  * secret; we store a hash. Each step locks its session, so two steps never run at once. Adding and removing an account
  * do not lock it.
  */
@@ -61,16 +62,19 @@ export async function beginConnectSession(
   const loginToken = parameters.get('login_token')
   const { issuer, now } = deps
   const { listLoginKeys } = tenants
-  const subject =
+  const login =
     loginToken === undefined
       ? undefined
       : await verifyLoginToken({ sql: db, issuer, now, listLoginKeys }, request, loginToken)
 
   const secret = newSecret(deps.randomBytes)
   const secretHash = hashSecret(secret)
-  const session = await store.insertSession(db, { sessionId: randomUUID(), secretHash, request, options, lifeSeconds })
-  if (subject === undefined) return { session, secret }
+  const loginKeyId = login?.keyId ?? null
+  const begun = { sessionId: randomUUID(), secretHash, request, options, loginKeyId, lifeSeconds }
+  const session = await store.insertSession(db, begun)
+  if (login === undefined) return { session, secret }
   const { client } = request
+  const { subject } = login
   if (client.confirmFirstConsent || client.confirmEveryConsent) {
     const { tenantKey, tenantId, clientId } = client
     const claimed = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: subject })

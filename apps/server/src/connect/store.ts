@@ -49,6 +49,8 @@ export interface NewSession {
   secretHash: Buffer
   request: AuthorizationRequest
   options: DisplayOptions
+  /** The key of the login token that it was begun with. */
+  loginKeyId: string | null
   lifeSeconds: number
 }
 
@@ -57,9 +59,9 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<Conn
   return sql.row<ConnectSession>(
     `insert into connect_sessions (id, secret_hash, tenant_key, tenant_id, client_id, redirect_uri, state,
        code_challenge, code_challenge_method, scopes, display, web_message_origin, lang, theme, provider_id,
-       connection_id, created_at, expires_at)
+       connection_id, created_at, expires_at, login_key_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17::timestamptz,
-       $17::timestamptz + make_interval(secs => $18))
+       $17::timestamptz + make_interval(secs => $18), $19)
      returning ${columns}`,
     [
       session.sessionId,
@@ -80,6 +82,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<Conn
       options.connectionId,
       sql.now(),
       session.lifeSeconds,
+      session.loginKeyId,
     ],
   )
 }
@@ -112,6 +115,22 @@ export async function lockSessionsOf(tx: Sql, { userKey }: Owner): Promise<void>
   await tx.rows('select id from connect_sessions where user_key = $1 order by id for update', [userKey])
 }
 
+/**
+ * Ends what could become a grant without a new consent: open sessions that have a consent, with one client or with all,
+ * and those of login tokens, some of which were let in because there was a live grant. Called before the user's codes
+ * are deleted: a session that is being finished is waited for, and its code is then among them. `connections` destroys
+ * what was connected in them.
+ */
+export async function endSessions(tx: Sql, owner: Owner, clientId: string | null): Promise<void> {
+  await lockSessionsOf(tx, owner)
+  await tx.execute(
+    `delete from connect_sessions
+     where user_key = $1 and ($2::text is null or client_id = $2) and outcome is null
+       and (consent is not null or signed_in_by = 'login_token')`,
+    [owner.userKey, clientId],
+  )
+}
+
 export async function setUser(sql: Sql, sessionId: string, owner: Owner, by: SignedInBy): Promise<ConnectSession> {
   return sql.row<ConnectSession>(
     `update connect_sessions set user_key = $2, user_id = $3, signed_in_by = $4
@@ -135,12 +154,12 @@ export async function setConsent(sql: Sql, sessionId: string, consent: Consent):
   ])
 }
 
+/** From then on the session no longer depends on a login key: its code or its end is on the way. */
 export async function setOutcome(sql: Sql, sessionId: string, outcome: 'finished' | 'declined'): Promise<void> {
-  await sql.execute('update connect_sessions set outcome = $2, ended_at = $3::timestamptz where id = $1', [
-    sessionId,
-    outcome,
-    sql.now(),
-  ])
+  await sql.execute(
+    'update connect_sessions set outcome = $2, ended_at = $3::timestamptz, login_key_id = null where id = $1',
+    [sessionId, outcome, sql.now()],
+  )
 }
 
 export async function deleteSession(sql: Sql, sessionId: string): Promise<void> {

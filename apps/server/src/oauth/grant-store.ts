@@ -73,36 +73,30 @@ export async function findConsent(
   )
 }
 
-/** The client whose grant it was; undefined when the user has no such live grant. */
-export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Promise<string | undefined> {
+/** False when the user has no live grant to this client. */
+export async function revokeGrant(tx: Sql, userKey: string, clientId: string): Promise<boolean> {
   // Codes first: one that is being redeemed is waited for, and its family is then among those that end below.
-  await tx.execute(
-    `delete from authorization_codes
-     where user_key = $1 and client_id = (select client_id from grants where user_key = $1 and id = $2)`,
-    [userKey, grantId],
-  )
-  const ended = await tx.maybeRow<{ clientId: string }>(
+  await tx.execute('delete from authorization_codes where user_key = $1 and client_id = $2', [userKey, clientId])
+  const ended = await tx.execute(
     `update grants set revoked_at = $3::timestamptz
-     where user_key = $1 and id = $2 and revoked_at is null and expires_at > $3::timestamptz
-     returning client_id as "clientId"`,
-    [userKey, grantId, tx.now()],
+     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz`,
+    [userKey, clientId, tx.now()],
   )
-  if (ended === undefined) return undefined
+  if (ended === 0) return false
   await tx.execute(
     `update token_families set revoked_at = $3::timestamptz, revoked_for = 'grant_ended'
      where user_key = $1 and client_id = $2 and revoked_at is null`,
-    [userKey, ended.clientId, tx.now()],
+    [userKey, clientId, tx.now()],
   )
-  return ended.clientId
+  return true
 }
 
 /** Those that ended. */
 export async function revokeGrants(tx: Sql, userKey: string): Promise<Pick<Grant, 'grantId' | 'clientId'>[]> {
   const ended: Pick<Grant, 'grantId' | 'clientId'>[] = []
   await lockGrants(tx, userKey)
-  for (const { grantId } of await listGrants(tx, userKey)) {
-    const clientId = await revokeGrant(tx, userKey, grantId)
-    if (clientId !== undefined) ended.push({ grantId, clientId })
+  for (const { grantId, clientId } of await listGrants(tx, userKey)) {
+    if (await revokeGrant(tx, userKey, clientId)) ended.push({ grantId, clientId })
   }
   return ended
 }

@@ -59,6 +59,11 @@ export interface OauthDeps {
   /** `{widget_url}`. */
   widgetUrl: string
   onCodeRedeemed: ExchangeDeps['onCodeRedeemed']
+  /**
+   * In the transaction that ends the user's grant to a client, or all of the user's grants, before their codes are
+   * deleted: a consent that is on its way to a code must not bring the grant back.
+   */
+  onGrantEnding?: (tx: Sql, user: Owner, clientId: string | null) => Promise<void>
   /** In the transaction that ends the grant. */
   onGrantRevoked?: (tx: Sql, grant: Owner & { grantId: string }) => Promise<void>
   randomBytes: RandomBytes
@@ -161,7 +166,7 @@ export function createOauth(deps: OauthDeps) {
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
     revokeGrant: (user: Owner, grantId: string): Promise<boolean> => revokeGrant(deps, user, grantId),
     /** Ends every grant of the user; how many there were. */
-    endGrants: (user: Owner): Promise<number> => endGrants(db, user),
+    endGrants: (user: Owner): Promise<number> => endGrants(deps, user),
     /** Upkeep: users with a grant that ended before then, until `markLapseSeen` is called for them. */
     listLapsed: (before: string, limit: number): Promise<Owner[]> => grants.listLapsed(db, before, limit),
     /** True when all of the user's grants ended before then. */
@@ -172,10 +177,13 @@ export function createOauth(deps: OauthDeps) {
   }
 }
 
-function revokeGrant({ db, onGrantRevoked }: OauthDeps, user: Owner, grantId: string): Promise<boolean> {
+function revokeGrant({ db, onGrantEnding, onGrantRevoked }: OauthDeps, user: Owner, grantId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const clientId = await grants.revokeGrant(tx, user.userKey, grantId)
-    if (clientId === undefined) return false
+    const grant = (await grants.listGrants(tx, user.userKey)).find((one) => one.grantId === grantId)
+    if (grant === undefined) return false
+    const { clientId } = grant
+    await onGrantEnding?.(tx, user, clientId)
+    if (!(await grants.revokeGrant(tx, user.userKey, clientId))) return false
     await onGrantRevoked?.(tx, { ...user, grantId })
     await noteUser(tx, user)
     const { tenantId, userId } = user
@@ -184,8 +192,10 @@ function revokeGrant({ db, onGrantRevoked }: OauthDeps, user: Owner, grantId: st
   })
 }
 
-function endGrants(db: Database, user: Owner): Promise<number> {
+function endGrants({ db, onGrantEnding }: OauthDeps, user: Owner): Promise<number> {
   return db.transaction(async (tx) => {
+    if ((await grants.listGrants(tx, user.userKey)).length === 0) return 0
+    await onGrantEnding?.(tx, user, null)
     const ended = await grants.revokeGrants(tx, user.userKey)
     if (ended.length === 0) return 0
     await noteUser(tx, user)

@@ -125,13 +125,14 @@ async function rotateSecret(deps: ClientsDeps, clientId: string, overlapSeconds:
 }
 
 /**
- * Takes effect at the very next request: its secrets and every token of this client are refused, and its grants are not
- * live.
+ * Takes effect at the very next request: its secrets and every token of this client are refused, its grants are not
+ * live, and its login keys are gone.
  */
 async function disableClient(deps: ClientsDeps, clientId: string): Promise<void> {
   const client = await getClient(deps, clientId)
   await deps.db.transaction(async (tx) => {
     await store.disableClient(tx, client.clientId)
+    await store.deleteLoginKeys(tx, client.clientId)
     await noteAllUsers(tx, client)
     await recordAudit(tx, { ...byOperator(client, clientId), action: 'client.disabled' })
   })
@@ -148,7 +149,7 @@ async function addLoginKey(deps: ClientsDeps, clientId: string, jwk: unknown): P
   return key.keyId
 }
 
-/** Login tokens signed with it are refused from now on. */
+/** Login tokens signed with it are refused from now on, and the open connect sessions of earlier ones end. */
 async function removeLoginKey(deps: ClientsDeps, clientId: string, keyId: string): Promise<void> {
   const client = await getClient(deps, clientId)
   await deps.db.transaction(async (tx) => {

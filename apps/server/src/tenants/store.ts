@@ -166,12 +166,14 @@ export async function endSecrets(sql: Sql, clientId: string, overlapSeconds: num
   ])
 }
 
-/** Adding the same key again replaces it. */
-export async function putLoginKey(sql: Sql, clientId: string, { keyId, jwk }: LoginKey): Promise<void> {
-  await sql.execute(
+/** Another key of the same name is removed, and with it the sessions of its tokens; adding a key twice changes nothing. */
+export async function putLoginKey(tx: Sql, clientId: string, { keyId, jwk }: LoginKey): Promise<void> {
+  const key = [clientId, keyId, JSON.stringify(jwk)]
+  await tx.execute('delete from client_login_keys where client_id = $1 and key_id = $2 and jwk <> $3::jsonb', key)
+  await tx.execute(
     `insert into client_login_keys (client_id, key_id, jwk, created_at) values ($1, $2, $3, $4::timestamptz)
-     on conflict (client_id, key_id) do update set jwk = excluded.jwk`,
-    [clientId, keyId, JSON.stringify(jwk), sql.now()],
+     on conflict (client_id, key_id) do nothing`,
+    [...key, tx.now()],
   )
 }
 
@@ -183,6 +185,12 @@ export async function listLoginKeys(sql: Sql, clientId: string): Promise<(LoginK
   )
 }
 
+/** Like `deleteLoginKey`, all keys of the client. */
+export async function deleteLoginKeys(sql: Sql, clientId: string): Promise<void> {
+  await sql.execute('delete from client_login_keys where client_id = $1', [clientId])
+}
+
+/** Open connect sessions of its tokens go with it, by reference. */
 export async function deleteLoginKey(sql: Sql, clientId: string, keyId: string): Promise<boolean> {
   const gone = await sql.execute('delete from client_login_keys where client_id = $1 and key_id = $2', [
     clientId,

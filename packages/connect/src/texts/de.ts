@@ -332,9 +332,9 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'stopped.bad_request.title': 'Dieser Link funktioniert nicht',
   'stopped.bad_request.why':
     'Die Anwendung, die Sie hierher geschickt hat, ist nicht registriert, oder ihre Rückkehradresse ist nicht registriert. Informieren Sie den Betreiber der Anwendung.',
-  'stopped.expired.title': 'Diese Seite war zu lange offen',
+  'stopped.expired.title': 'Diese Seite ist abgelaufen',
   'stopped.expired.why':
-    'Zu Ihrer Sicherheit schließt sie nach einer halben Stunde. Was nicht abgeschlossen war, wurde entfernt. Beginnen Sie bei {app} von vorn.',
+    'Zu Ihrer Sicherheit schließt sie nach einer halben Stunde, oder wenn der erteilte Zugriff beendet wird. Was nicht abgeschlossen war, wurde entfernt. Beginnen Sie bei {app} von vorn.',
   'stopped.finished.title': 'Alles erledigt',
   'stopped.finished.why': 'Sie können diese Seite schließen.',
   'stopped.declined.title': 'Nichts wurde geteilt',

@@ -306,9 +306,9 @@ export const en = {
   'stopped.bad_request.title': 'This link does not work',
   'stopped.bad_request.why':
     'The application that sent you here is not registered, or its return address is not. Tell the people who run it.',
-  'stopped.expired.title': 'This page was open for too long',
+  'stopped.expired.title': 'This page has expired',
   'stopped.expired.why':
-    'For your security it closes after half an hour. What was not finished was removed. Start again at {app}.',
+    'For your security it closes after half an hour, or when the access that you gave is ended. What was not finished was removed. Start again at {app}.',
   'stopped.finished.title': 'All done',
   'stopped.finished.why': 'You can close this page.',
   'stopped.declined.title': 'Nothing was shared',

@@ -315,9 +315,9 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'stopped.bad_request.title': 'Este enlace no funciona',
   'stopped.bad_request.why':
     'La aplicación que te envió aquí no está registrada, o no lo está su dirección de regreso. Díselo a quienes la gestionan.',
-  'stopped.expired.title': 'Esta página estuvo abierta demasiado tiempo',
+  'stopped.expired.title': 'Esta página ha caducado',
   'stopped.expired.why':
-    'Por tu seguridad se cierra tras media hora. Lo que no se terminó se ha eliminado. Empieza de nuevo en {app}.',
+    'Por tu seguridad se cierra tras media hora, o cuando se pone fin al acceso que diste. Lo que no se terminó se ha eliminado. Empieza de nuevo en {app}.',
   'stopped.finished.title': 'Todo listo',
   'stopped.finished.why': 'Puedes cerrar esta página.',
   'stopped.declined.title': 'No se compartió nada',

@@ -327,9 +327,9 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'stopped.bad_request.title': 'Ce lien ne fonctionne pas',
   'stopped.bad_request.why':
     'L’application d’où vous venez n’est pas enregistrée, ou son adresse de retour ne l’est pas. Prévenez les personnes qui la gèrent.',
-  'stopped.expired.title': 'Cette page est restée ouverte trop longtemps',
+  'stopped.expired.title': 'Cette page a expiré',
   'stopped.expired.why':
-    'Pour votre sécurité, elle se ferme après une demi-heure. Ce qui n’était pas terminé a été retiré. Recommencez depuis {app}.',
+    'Pour votre sécurité, elle se ferme après une demi-heure, ou lorsque l’accès que vous avez donné prend fin. Ce qui n’était pas terminé a été retiré. Recommencez depuis {app}.',
   'stopped.finished.title': 'C’est terminé',
   'stopped.finished.why': 'Vous pouvez fermer cette page.',
   'stopped.declined.title': 'Rien n’a été partagé',

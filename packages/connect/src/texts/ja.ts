@@ -295,9 +295,9 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'stopped.bad_request.title': 'このリンクは使えません',
   'stopped.bad_request.why':
     'このページを開いたアプリ、またはその戻り先が登録されていません。アプリの運営者にお知らせください。',
-  'stopped.expired.title': 'このページを開いている時間が長すぎました',
+  'stopped.expired.title': 'このページは期限が切れました',
   'stopped.expired.why':
-    '安全のため30分で閉じます。完了していないものは消去しました。{app} からもう一度始めてください。',
+    '安全のため、30分たつか、許可したアクセスが終了すると閉じます。完了していないものは消去しました。{app} からもう一度始めてください。',
   'stopped.finished.title': '完了しました',
   'stopped.finished.why': 'このページは閉じてかまいません。',
   'stopped.declined.title': '何も共有していません',

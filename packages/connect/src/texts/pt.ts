@@ -310,9 +310,9 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'stopped.bad_request.title': 'Este link não funciona',
   'stopped.bad_request.why':
     'O aplicativo que enviou você para cá não está registrado, ou o endereço de retorno dele não está. Avise quem cuida dele.',
-  'stopped.expired.title': 'Esta página ficou aberta por tempo demais',
+  'stopped.expired.title': 'Esta página expirou',
   'stopped.expired.why':
-    'Para sua segurança, ela fecha depois de meia hora. O que não foi concluído foi removido. Comece de novo em {app}.',
+    'Para sua segurança, ela fecha depois de meia hora, ou quando o acesso que você deu é encerrado. O que não foi concluído foi removido. Comece de novo em {app}.',
   'stopped.finished.title': 'Tudo pronto',
   'stopped.finished.why': 'Você pode fechar esta página.',
   'stopped.declined.title': 'Nada foi compartilhado',

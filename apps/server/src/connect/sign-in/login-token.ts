@@ -23,12 +23,18 @@ export interface LoginTokenDeps {
   listLoginKeys: (clientId: string) => Promise<LoginKey[]>
 }
 
-/** The tenant's own id of the user. */
+export interface Login {
+  /** The tenant's own id of the user. */
+  subject: string
+  /** The key that signed it. */
+  keyId: string
+}
+
 export async function verifyLoginToken(
   deps: LoginTokenDeps,
   request: AuthorizationRequest,
   token: string,
-): Promise<string> {
+): Promise<Login> {
   const { redirectUri, state, client, codeChallenge } = request
   // The reason helps the client's developers; the token itself is never repeated.
   const refuse = (reason: string): OAuthError =>
@@ -36,7 +42,7 @@ export async function verifyLoginToken(
 
   const keys = await deps.listLoginKeys(client.clientId)
   if (keys.length === 0) throw refuse('cannot be used: this client has no login key')
-  const claims = await verifySignature(deps, client.clientId, keys, token).catch((error: unknown) => {
+  const { claims, keyId } = await verifySignature(deps, client.clientId, keys, token).catch((error: unknown) => {
     if (error instanceof errors.JOSEError) throw refuse(describe(error))
     throw error
   })
@@ -56,7 +62,7 @@ export async function verifyLoginToken(
     expiresAt: new Date((exp + 2 * skewSeconds) * 1_000).toISOString(),
   })
   if (!fresh) throw refuse('was used before')
-  return sub
+  return { subject: sub, keyId }
 }
 
 function isName(claim: unknown): claim is string {
@@ -69,8 +75,8 @@ async function verifySignature(
   clientId: string,
   keys: readonly LoginKey[],
   token: string,
-): Promise<JWTPayload> {
-  const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: keys.map(({ jwk }) => jwk) }), {
+): Promise<{ claims: JWTPayload; keyId: string }> {
+  const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet({ keys: keys.map(({ jwk }) => jwk) }), {
     algorithms: ['ES256', 'EdDSA'],
     issuer: clientId,
     audience: issuer,
@@ -80,7 +86,11 @@ async function verifySignature(
   })
   // A token for several services could be used here by each of the others.
   if ([payload.aud].flat().length !== 1) throw new errors.JWTClaimValidationFailed('several audiences', payload, 'aud')
-  return payload
+  // The set above has exactly one key that fits the header.
+  const { alg, kid } = protectedHeader
+  const signer = keys.find(({ jwk }) => jwk.alg === alg && (typeof kid !== 'string' || jwk.kid === kid))
+  if (signer === undefined) throw new Error('a login token was verified with a key that is not among those given')
+  return { claims: payload, keyId: signer.keyId }
 }
 
 function describe(error: errors.JOSEError): string {

@@ -254,6 +254,8 @@ create table connect_sessions (
   -- The user that a login token named, until the person has proved an email address (clients.confirm_first_consent).
   claimed_user_key bigint references users on delete cascade,
   claimed_user_id text,
+  -- The key of the login token that named the user: an open session ends when this key is taken away.
+  login_key_id text,
   -- What the person agreed to, as it was shown; it goes with the code into the grant.
   consent jsonb,
   outcome text check (outcome in ('finished', 'declined')),
@@ -261,9 +263,11 @@ create table connect_sessions (
   expires_at timestamptz(3) not null,
   ended_at timestamptz(3),
   check (num_nonnulls(user_key, user_id, signed_in_by) in (0, 3)),
+  foreign key (client_id, login_key_id) references client_login_keys on delete cascade,
   check ((outcome is null) = (ended_at is null))
 );
 create index connect_sessions_user on connect_sessions (user_key, client_id) where user_key is not null;
+create index connect_sessions_login_key on connect_sessions (client_id, login_key_id) where login_key_id is not null;
 create index connect_sessions_end on connect_sessions (expires_at);
 
 -- The code on its way to a mailbox, for a connect or manage session. The code itself is derived from a server key and

@@ -183,6 +183,69 @@ describe('signing in by login_token', async () => {
     assert.deepEqual([after.session_secret, /not registered/.test(after.told ?? '')], [null, true])
   })
 
+  describe('a login key that is taken away also ends the open sessions of its tokens', () => {
+    const newKey = async () => {
+      const key = await generateKeyPair('ES256', { extractable: true })
+      const jwk = await exportJWK(key.publicKey)
+      return { key: key.privateKey, jwk, kid: await tenants.addLoginKey('cli_demo', jwk) }
+    }
+    const beginWith = async ({ key, kid }: { key: CryptoKey; kid: string }, agree = true): Promise<string> => {
+      const { session_secret: secret } = await begin(await write({ key, kid, claims: { sub: randomUUID() } }))
+      assert.ok(secret !== null)
+      if (agree) await connect.call('POST', '/session/consent', { secret, body: {} })
+      return secret
+    }
+    const statusOf = async (secret: string): Promise<number> =>
+      (await connect.call('GET', '/session', { secret })).status
+
+    it('when it is removed: whatever step they are in, and those of no other key', async () => {
+      const [stolen, other] = [await newKey(), await newKey()]
+      const agreed = await beginWith(stolen)
+      const signedIn = await beginWith(stolen, false)
+      const finished = await beginWith(stolen)
+      assert.equal((await connect.call('POST', '/session/finish', { secret: finished, body: {} })).status, 200)
+      const ofOther = await beginWith(other)
+      await tenants.removeLoginKey('cli_demo', stolen.kid)
+      assert.deepEqual([await statusOf(agreed), await statusOf(signedIn)], [401, 401])
+      assert.equal((await connect.call('POST', '/session/finish', { secret: agreed, body: {} })).status, 401)
+      assert.deepEqual([await statusOf(finished), await statusOf(ofOther)], [200, 200])
+    })
+
+    it('when the person still has to confirm it by email', async (t) => {
+      await tenants.updateClient('cli_demo', { confirmEveryConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmEveryConsent: false }))
+      const stolen = await newKey()
+      const claimed = await beginWith(stolen, false)
+      await tenants.removeLoginKey('cli_demo', stolen.kid)
+      assert.equal(await statusOf(claimed), 401)
+    })
+
+    it('when another key takes its name, but not when the same one is registered again', async () => {
+      const first = await newKey()
+      const secret = await beginWith(first)
+      await tenants.addLoginKey('cli_demo', first.jwk)
+      assert.equal(await statusOf(secret), 200)
+      const second = await generateKeyPair('ES256', { extractable: true })
+      await tenants.addLoginKey('cli_demo', { ...(await exportJWK(second.publicKey)), kid: first.kid })
+      assert.equal(await statusOf(secret), 401)
+    })
+
+    it('when its client is disabled', async () => {
+      const scopes = ['assets:read'] as const
+      const { tenantId } = await tenants.getClient('cli_demo')
+      const registration = { name: 'Stopped', redirectUris: ['https://stopped.example/cb'], scopes }
+      const { client } = await tenants.createClient(tenantId, registration)
+      const { clientId } = client
+      await tenants.addLoginKey(clientId, await exportJWK(es256.publicKey))
+      const token = await write({ claims: { iss: clientId } })
+      const query = toQuery(verifier, randomUUID(), { client_id: clientId, login_token: token })
+      const { body } = await connect.call<{ session_secret: string }>('POST', '/session', { body: { query } })
+      assert.equal(await statusOf(body.session_secret), 200)
+      await tenants.disableClient(clientId)
+      assert.equal(await statusOf(body.session_secret), 401)
+    })
+  })
+
   describe('for a client that requires a confirmed first consent', () => {
     const mail = async (secret: string, email: string) => {
       type Help = { mail: { code: string } | null }
@@ -238,6 +301,30 @@ describe('signing in by login_token', async () => {
       // The user has connected accounts but has never proved an address, so the thief's must not become the first.
       assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
       assert.equal((await beginAs('nora')).session.step, 'sign_in')
+    })
+
+    it('a thief who is signed in when the tenant ends the consent cannot give it again without the person', async (t) => {
+      await consent((await beginAs('quinn')).secret)
+      await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
+      const thief = await beginAs('quinn')
+      assert.equal(thief.session.step, 'consent')
+      const { id } = await connect.db.row<{ id: string }>(`select id from users where external_user_id = 'quinn'`)
+      const tenant = await fetch(`${connect.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise', scope: 'enterprise:manage' },
+          client_secret: 'sandbox-enterprise-secret',
+        }),
+      })
+      const { access_token: token } = (await tenant.json()) as { access_token: string }
+      const headers = { authorization: `Bearer ${token}` }
+      const ended = await fetch(`${connect.url}/enterprise/v2/users/${id}`, { method: 'DELETE', headers })
+      assert.equal(ended.status, 200)
+      for (const path of ['/session/consent', '/session/finish']) {
+        assert.equal((await connect.call('POST', path, { secret: thief.secret, body: {} })).status, 401, path)
+      }
+      assert.equal((await beginAs('quinn')).session.step, 'sign_in')
     })
 
     it('the person proves an address once; later first consents ask for the same address', async (t) => {

@@ -426,6 +426,90 @@ describe('the manage page', async () => {
     assert.equal((await page.me()).grants.length, 0)
   })
 
+  describe('ending a consent also ends what is on its way to the same rights', () => {
+    const email = (name: string): string => `${name}-again@example.com`
+    const revoke = async (name: string): Promise<number> => {
+      const page = await signIn(email(name))
+      const grantId = (await page.me()).grants[0]?.grant_id ?? ''
+      return (await page.call('DELETE', `/me/grants/${grantId}`)).status
+    }
+    const endAsTenant = async (userId: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${await authorizeTenant('enterprise:manage')}` }
+      return (await fetch(`${connect.url}/enterprise/v2/users/${userId}`, { method: 'DELETE', headers })).status
+    }
+    const isInForce = async (name: string): Promise<boolean> =>
+      (await (await signIn(email(name))).me()).grants.length > 0
+    const finish = async (browser: TestBrowser): Promise<number> =>
+      (await browser.call('POST', '/session/finish', {})).status
+
+    it('a session that was agreed to before cannot be finished after the user ended the consent', async () => {
+      await connected(email('user'))
+      const before = await connect.beginConnectSession()
+      await before.enter(email('user'))
+      await before.add(await connect.mintKey('empty'))
+      assert.equal(await revoke('user'), 200)
+      assert.equal(await finish(before), 401)
+      assert.equal((await before.call('GET', '/session')).status, 401)
+      assert.equal(await isInForce('user'), false)
+    })
+
+    it('nor after the tenant ended it, and neither can a repair that carries the consent over', async () => {
+      const { connectionId, browser } = await connected(email('tenant'))
+      const { user_id: userId } = await connect.db.row<{ user_id: string }>(
+        'select user_id from connect_sessions where id = $1',
+        [browser.session.session_id],
+      )
+      const before = await connect.beginConnectSession()
+      await before.enter(email('tenant'))
+      const repair = await connect.beginConnectSession({ connection_id: connectionId })
+      assert.equal((await repair.signIn(email('tenant'))).step, 'connect')
+      assert.equal(await endAsTenant(userId), 200)
+      assert.deepEqual([await finish(before), await finish(repair)], [401, 401])
+      assert.equal(await isInForce('tenant'), false)
+    })
+
+    it('a session that is being finished at that moment leaves no code behind', async () => {
+      await connected(email('racing'))
+      const before = await connect.beginConnectSession()
+      await before.enter(email('racing'))
+      const page = await signIn(email('racing'))
+      const grantId = (await page.me()).grants[0]?.grant_id ?? ''
+      const waiting = async (): Promise<number> =>
+        (
+          await connect.db.rows(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).length
+      const racing = await connect.db.transaction(async (tx) => {
+        // The session is locked by then, and its code is not written yet.
+        await tx.execute('lock table authorization_codes in share mode')
+        const finishing = before.finish()
+        await until(async () => ((await waiting()) === 1 ? true : undefined))
+        const revoking = page.call('DELETE', `/me/grants/${grantId}`)
+        await until(async () => ((await waiting()) === 2 ? true : undefined))
+        return { finishing, revoking }
+      })
+      assert.equal((await racing.revoking).status, 200)
+      const code = (await racing.finishing).searchParams.get('code') ?? ''
+      const fields = { grant_type: 'authorization_code', code, code_verifier: before.verifier, client_id: 'cli_demo' }
+      const answer = await fetch(`${connect.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ ...fields, redirect_uri: 'http://127.0.0.1:4100/callback' }),
+      })
+      assert.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [400, 'invalid_grant'])
+    })
+
+    it('a person who agrees after that has a consent again, also in a session from before', async () => {
+      await connected(email('returning'))
+      const before = await connect.beginConnectSession()
+      await before.signIn(email('returning'))
+      assert.equal(await revoke('returning'), 200)
+      assert.equal((await before.call('POST', '/session/consent', {})).status, 200)
+      const { access_token: token } = await before.redeem(await before.finish())
+      assert.equal((await read(token)).status, 200)
+    })
+  })
+
   it('a removed connection is gone for the application too', async () => {
     const { token, connectionId } = await connected('remove-mine@example.com')
     const page = await signIn('remove-mine@example.com')
