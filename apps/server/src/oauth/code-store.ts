@@ -101,6 +101,8 @@ export async function findAuthorizationCode(
 
 export interface Redemption extends PresentedAuthorizationCode {
   clientId: string
+  /** Those that the user agreed to and that the client may still have. */
+  scopes: readonly PlatformScope[]
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
   grantEndsAt: string
@@ -130,12 +132,12 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
     `with spent as (
        delete from authorization_codes
        where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text
-       returning user_key, tenant_key, tenant_id, user_id, client_id, code_hash, scopes, consent
+       returning user_key, tenant_key, tenant_id, user_id, client_id, code_hash, consent
      ),
      granted as (
        insert into grants (user_key, client_id, id, tenant_key, tenant_id, user_id, scopes, consent, granted_at,
                            expires_at)
-       select user_key, client_id, $4::text, tenant_key, tenant_id, user_id, scopes, consent, $8::timestamptz,
+       select user_key, client_id, $4::text, tenant_key, tenant_id, user_id, $11::text[], consent, $8::timestamptz,
               $9::timestamptz
        from spent
        on conflict (user_key, client_id) do update
@@ -161,7 +163,7 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
      family as (
        insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
                                    consent, refresh_handle_hash, refresh_hash, created_at, expires_at)
-       select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
+       select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, $11::text[],
               consent, $6::bytea, $7::bytea, $8::timestamptz,
               least($9::timestamptz, granted.expires_at, case when $7::bytea is null
                 then $8::timestamptz + make_interval(secs => ${accessTokenSeconds}) end)
@@ -187,6 +189,7 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
       sql.now(),
       redemption.grantEndsAt,
       redemption.carriesConsent,
+      redemption.scopes,
     ],
   )
   return redeemed?.grantId

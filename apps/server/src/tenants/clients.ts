@@ -79,7 +79,7 @@ async function createClient(
   return { client: await getClient(deps, clientId), secret }
 }
 
-/** Members that are not given stay as they are. Existing grants and tokens keep their scopes. */
+/** Members that are not given stay as they are. Scopes that are taken away end with the access tokens that have them. */
 async function updateClient(deps: ClientsDeps, clientId: string, changes: ClientChanges): Promise<Client> {
   const client = await getClient(deps, clientId)
   const { logoUri, homepageUri, ...kept } = client

@@ -20,7 +20,14 @@ export type { ClientChanges } from './clients.ts'
 export type { LoginKey } from './secrets.ts'
 export type { ClientRegistration } from './registration.ts'
 export { toTokenClientQuery, type Client, type TenantDetails, type TokenClient, type UserName } from './store.ts'
-export { enterpriseScopes, findScopes, isEnterpriseScope, isPlatformScope, platformScopes } from './scopes.ts'
+export {
+  enterpriseScopes,
+  findScopes,
+  isEnterpriseScope,
+  isPlatformScope,
+  keepAllowed,
+  platformScopes,
+} from './scopes.ts'
 export type { PlatformScope, Scope } from './scopes.ts'
 
 export interface TenantsDeps {

@@ -28,6 +28,11 @@ export function findScopes<S extends Scope>(text: string, allowed: readonly S[])
   return found.length === asked.size && asked.size > 0 ? inOrder(found) : undefined
 }
 
+/** Those of a consent that the client may still have: an operator can take scopes away from it. */
+export function keepAllowed<S extends Scope>(scopes: readonly S[], client: { scopes: readonly Scope[] }): S[] {
+  return scopes.filter((scope) => client.scopes.includes(scope))
+}
+
 export function inOrder<S extends Scope>(scopes: readonly S[]): S[] {
   return scopes.toSorted((a, b) => order.indexOf(a) - order.indexOf(b))
 }

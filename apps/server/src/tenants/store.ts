@@ -53,14 +53,14 @@ function liveSecrets(now: Parameter): string {
 /** What the token endpoint needs to know about a client. */
 export type TokenClient = Pick<
   Client,
-  'clientId' | 'tenantKey' | 'tenantId' | 'requireCodeVerifier' | 'disabledAt' | 'secretHashes'
+  'clientId' | 'tenantKey' | 'tenantId' | 'scopes' | 'requireCodeVerifier' | 'disabledAt' | 'secretHashes'
 >
 
 /** A subquery that gives a TokenClient, for statements that find a code or a token in the same round trip. */
 export function toTokenClientQuery(clientId: Parameter, now: Parameter): string {
   return `
     select clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId",
-           clients.require_code_verifier as "requireCodeVerifier", clients.disabled_at as "disabledAt",
+           clients.scopes, clients.require_code_verifier as "requireCodeVerifier", clients.disabled_at as "disabledAt",
            ${liveSecrets(now)}
     from clients where clients.id = ${clientId}::text`
 }

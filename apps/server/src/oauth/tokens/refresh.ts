@@ -7,9 +7,9 @@
  *   any other of the family   → replay: two parties hold tokens of it, and either may be the thief. It ends
  *
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
- * refresh may ask for everything again, and never for more than the user gave.
+ * refresh may ask for everything again, and never for more than the user gave and the client may still have.
  */
-import { findScopes, type PlatformScope } from '../../tenants/index.ts'
+import { findScopes, keepAllowed, type PlatformScope } from '../../tenants/index.ts'
 import { findUserToken } from '../caller-store.ts'
 import { checkClient, readCredentials, requireSecret, toSafeId, type OauthRequest } from '../client-authentication.ts'
 import { accessTokenSeconds } from '../lifetimes.ts'
@@ -47,13 +47,17 @@ async function tryRefresh(deps: ExchangeDeps, request: OauthRequest): Promise<To
   const presented = readRefreshToken(parameters.get('refresh_token') ?? '')
   // One round trip reads both. The family is not examined before the client has been checked.
   const { client, family, now } = await store.findFamily(deps.db, presented ?? noHandle, toSafeId(credentials))
-  requireSecret(checkClient(deps.tenants, client, credentials))
+  const caller = requireSecret(checkClient(deps.tenants, client, credentials))
   required(parameters, 'refresh_token')
   if (presented === undefined || family?.live !== true) throw invalidToken()
   const asked = parameters.get('scope')
-  const scopes = asked === undefined ? family.scopes : findScopes(asked, family.scopes)
+  const allowed = keepAllowed(family.scopes, caller)
+  const scopes = asked === undefined ? allowed : findScopes(asked, allowed)
   if (sameHash(presented.tokenHash, family.refreshHash)) {
-    if (scopes === undefined) throw new OAuthError('invalid_scope', 'scope must be among those of the refresh token')
+    if (!allowed.includes('offline_access')) throw invalidToken()
+    if (scopes === undefined) {
+      throw new OAuthError('invalid_scope', 'scope must be among those of the refresh token and of the client')
+    }
     return rotate(deps, family, presented, scopes, now)
   }
   const again = await findRetry(deps, family, presented, scopes, now)

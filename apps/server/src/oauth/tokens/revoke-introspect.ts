@@ -3,7 +3,7 @@
  * of another client is treated like one that does not exist.
  */
 import type { Database } from '../../db/index.ts'
-import type { Tenants } from '../../tenants/index.ts'
+import { keepAllowed, type Tenants } from '../../tenants/index.ts'
 import * as callers from '../caller-store.ts'
 import { authenticateClient, identifyClient, type OauthRequest } from '../client-authentication.ts'
 import { OAuthError, required } from '../protocol.ts'
@@ -51,7 +51,8 @@ type Introspection =
 export async function introspect(deps: PresentedTokenDeps, request: OauthRequest): Promise<Introspection> {
   const { db, issuer } = deps
   // §2.1: without authentication, callers could try tokens out here.
-  const { clientId } = await authenticateClient(deps.tenants, request)
+  const client = await authenticateClient(deps.tenants, request)
+  const { clientId } = client
   const token = required(request.parameters, 'token')
   const common = { active: true, client_id: clientId, iss: issuer } as const
 
@@ -66,8 +67,9 @@ export async function introspect(deps: PresentedTokenDeps, request: OauthRequest
   const refresh = readRefreshToken(token)
   if (refresh === undefined) return { active: false }
   const live = await families.findRefreshToken(db, refresh, clientId)
-  if (live === undefined) return { active: false }
-  return { ...common, scope: live.scopes.join(' '), sub: live.userId, ...toTimes(live) }
+  const scopes = keepAllowed(live?.scopes ?? [], client)
+  if (live === undefined || !scopes.includes('offline_access')) return { active: false }
+  return { ...common, scope: scopes.join(' '), sub: live.userId, ...toTimes(live) }
 }
 
 function toTimes({ issuedAt, expiresAt }: { issuedAt: string; expiresAt: string }): { iat: number; exp: number } {

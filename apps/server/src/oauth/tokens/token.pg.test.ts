@@ -279,6 +279,62 @@ describe('the token endpoint', async () => {
       await assert.rejects(bearer(held.access_token), { code: 'invalid_token' })
     })
 
+    describe('whose scopes were narrowed', () => {
+      const wide = ['assets:read', 'transactions:read', 'offline_access'] as const
+      const begin = async () => {
+        const { client, secret } = await addClient({ redirectUris: [redirectUri], scopes: wide })
+        const { clientId } = client
+        const own = { client_id: clientId, client_secret: secret }
+        const redeem = async () => exchange({ ...byCode, code: (await authorize({ clientId })).code, ...own })
+        const refresh = (token: string | undefined, more: Record<string, string> = {}) =>
+          exchange({ grant_type: 'refresh_token', refresh_token: token ?? '', ...own, ...more })
+        const introspect = async (token: string | undefined) =>
+          oauth.introspect({
+            parameters: new Map(Object.entries({ token: token ?? '', ...own })),
+            authorization: undefined,
+          })
+        return { clientId, own, redeem, refresh, introspect }
+      }
+
+      it('has the others no longer from the next refresh on, and has them again when they are given back', async () => {
+        const { clientId, redeem, refresh, introspect } = await begin()
+        const first = await redeem()
+        await tenants.updateClient(clientId, { scopes: ['assets:read', 'offline_access'] })
+        await assert.rejects(refresh(first.refresh_token, { scope: 'transactions:read' }), { code: 'invalid_scope' })
+        const second = await refresh(first.refresh_token)
+        assert.equal(second.scope, 'assets:read offline_access')
+        assert.deepEqual([...(await bearer(second.access_token)).scopes], ['assets:read', 'offline_access'])
+        const { scope } = (await introspect(second.refresh_token)) as { scope?: string }
+        assert.equal(scope, 'assets:read offline_access')
+        await tenants.updateClient(clientId, { scopes: wide })
+        assert.equal((await refresh(second.refresh_token)).scope, wide.join(' '))
+      })
+
+      it('gets no refresh token, and cannot use one, without offline_access', async () => {
+        const { clientId, own, redeem, refresh, introspect } = await begin()
+        const first = await redeem()
+        const { code } = await authorize({ clientId })
+        await tenants.updateClient(clientId, { scopes: ['assets:read'] })
+        const second = await exchange({ ...byCode, code, ...own })
+        assert.deepEqual([second.scope, second.refresh_token], ['assets:read', undefined])
+        await assert.rejects(refresh(first.refresh_token), { code: 'invalid_grant' })
+        assert.deepEqual(await introspect(first.refresh_token), { active: false })
+      })
+
+      it('gets only the rest with a code from before, and so does the grant; with none left it gets invalid_scope', async () => {
+        const { clientId, own } = await begin()
+        const user = 'consented before'
+        const [early, late] = [await authorize({ clientId, user }), await authorize({ clientId, user })]
+        await tenants.updateClient(clientId, { scopes: ['assets:read', 'offline_access'] })
+        const { scope, access_token } = await exchange({ ...byCode, code: early.code, ...own })
+        assert.equal(scope, 'assets:read offline_access')
+        assert.deepEqual([...(await bearer(access_token)).scopes], ['assets:read', 'offline_access'])
+        assert.deepEqual((await oauth.listGrants(early.owner))[0]?.scopes, ['assets:read', 'offline_access'])
+        await tenants.updateClient(clientId, { scopes: ['claims:read'] })
+        await assert.rejects(exchange({ ...byCode, code: late.code, ...own }), { code: 'invalid_scope' })
+      })
+    })
+
     it('whose secret is rotated may use both during the overlap, and then only the new one', async () => {
       const { client, secret: old } = await addClient({ scopes: ['enterprise:read'] })
       const byClient = { grant_type: 'client_credentials', client_id: client.clientId }

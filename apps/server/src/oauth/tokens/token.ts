@@ -5,7 +5,7 @@
  * Refreshing is in refresh.ts.
  */
 import { newId } from '@assay/core'
-import { findScopes, isEnterpriseScope, type Client, type Scope } from '../../tenants/index.ts'
+import { findScopes, isEnterpriseScope, keepAllowed, type Client, type Scope } from '../../tenants/index.ts'
 import * as callers from '../caller-store.ts'
 import {
   authenticateClient,
@@ -77,8 +77,12 @@ async function exchangeAuthorizationCode(deps: ExchangeDeps, request: OauthReque
   if (verifier !== undefined && !verifiesChallenge(verifier, code.codeChallenge, code.codeChallengeMethod)) {
     throw new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge')
   }
-  const refreshable = authenticated && code.scopes.includes('offline_access')
-  return spendAuthorizationCode(deps, presented, client.clientId, code, refreshable)
+  const scopes = keepAllowed(code.scopes, client)
+  if (scopes.length === 0) {
+    throw new OAuthError('invalid_scope', 'this client may no longer have any of the scopes that the user agreed to')
+  }
+  const refreshable = authenticated && scopes.includes('offline_access')
+  return spendAuthorizationCode(deps, presented, client.clientId, { ...code, scopes }, refreshable)
 }
 
 function readAuthorizationCode(text: string | undefined): codes.PresentedAuthorizationCode | undefined {
@@ -105,6 +109,7 @@ async function spendAuthorizationCode(
   const redemption: codes.Redemption = {
     ...presented,
     clientId,
+    scopes,
     newGrantId: newId('grt'),
     grantEndsAt: new Date(grantEndMs).toISOString(),
     carriesConsent: carriedUntil !== null,
