@@ -17,6 +17,8 @@ export interface TestService {
   sandbox: Sandbox
   /** For further processes of the same installation, such as a worker that will be killed. */
   environment: Record<string, string>
+  /** Starts a further process of the same installation and role, with other settings, and returns where it listens. */
+  startBeside(settings: Record<string, string>): Promise<string>
   stop(): Promise<void>
 }
 
@@ -46,6 +48,7 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
   t.after(() => rm(dataDirectory, { recursive: true, force: true }))
   const sandbox = await startSandbox({ seed: 'test', pace: options.pace ?? 'fast', log: () => undefined })
   t.after(() => sandbox.close())
+  const { role = 'all' } = options
   const environment = {
     ASSAY_MODE: 'sandbox',
     ASSAY_PORT: '0',
@@ -62,15 +65,23 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     DATABASE_URL: toDatabaseUrl(connection),
     ...options.settings,
   }
-  const service = await startRole(options.role ?? 'all', environment, options.logTo)
+  const service = await startRole(role, environment, options.logTo)
   let stopped = false
   const stop = async (): Promise<void> => {
     if (!stopped) await service.stop()
     stopped = true
   }
   t.after(stop)
-  if (service.url === undefined) throw new Error('a service that serves requests has an address')
-  return { url: service.url, db, sandbox, environment, stop }
+  const { url } = service
+  if (url === undefined) throw new Error('a service that serves requests has an address')
+  const startBeside = async (settings: Record<string, string>): Promise<string> => {
+    // Providers send people back to the one widget of the installation.
+    const widget = { ASSAY_WIDGET_URL: `${url}/connect` }
+    const other = await startRole(role, { ...environment, ...widget, ...settings }, options.logTo)
+    t.after(() => other.stop())
+    return other.url ?? ''
+  }
+  return { url, db, sandbox, environment, startBeside, stop }
 }
 
 function startRole(

@@ -152,8 +152,8 @@ it('the doctor also opens the secrets of webhooks and the codes of sign-ins, and
   const insertCode = (hash: string, expires: string): Promise<number> =>
     db.execute(
       `insert into provider_states (state_hash, provider_id, user_key, grant_id, redirect_uri, handle_hash, sealed_code,
-         expires_at)
-       values ($1, 'coinbase', $4, 'grt_1', 'https://a.example/', $1, $2, $5::timestamptz + $3::interval)`,
+         expires_at, key_id)
+       values ($1, 'coinbase', $4, 'grt_1', 'https://a.example/', $1, $2, $5::timestamptz + $3::interval, 'key')`,
       [Buffer.from(hash), sealedBy('older'), expires, userKey, db.now()],
     )
   await insertCode('on its way', '10 minutes')

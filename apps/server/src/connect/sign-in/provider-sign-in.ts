@@ -8,7 +8,7 @@
  *                               application posts handle and state with its user's token → complete
  *
  * `state` is 256 bits, spent once, ten minutes, bound to what began it and to the provider (§10.12). The verifier is
- * derived from it with a key of ours, so there is nothing to store. The provider's own code leaves this service only
+ * derived from it with a key of ours, so only the name of that key is stored. The provider's own code leaves this service only
  * towards the provider.
  *
  * The person has to agree because the provider's page names only the operator of this service, and a provider that
@@ -23,7 +23,7 @@ import type { Keyring } from '../../keys.ts'
 import { examineSeal, sealText, type SealReport } from '../../sealing.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import type { Client, Tenants } from '../../tenants/index.ts'
-import { hashSecret, newSecret } from '../secrets.ts'
+import { currentKey, findKey, hashSecret, keyIdOf, newSecret } from '../secrets.ts'
 import type { ConnectSession } from '../store.ts'
 import * as store from './state-store.ts'
 import type { Beginner } from './state-store.ts'
@@ -80,10 +80,11 @@ async function beginSignIn(
 ): Promise<AddResult> {
   const { providerId, displayLabel, repairOf, redirectUri, inTurn = atOnce } = request
   const state = newSecret(deps.randomBytes)
-  const codeChallenge = createHash('sha256').update(toVerifier(deps, state)).digest('base64url')
+  const key = currentKey(deps.keyring.derive('provider_sign_in'))
+  const codeChallenge = createHash('sha256').update(toVerifier(key, state)).digest('base64url')
   const asked = { state, codeChallenge, redirectUri: callbackUrl(deps) }
   const redirectUrl = deps.connections.toSignInUrl(providerId, asked)
-  const begun = { ...of, providerId, displayLabel, repairOf: repairOf ?? null, redirectUri }
+  const begun = { ...of, providerId, displayLabel, repairOf: repairOf ?? null, redirectUri, keyId: keyIdOf(key) }
   await inTurn(() => store.insertState(deps.db, hashSecret(state), begun))
   return { added: false, connectionId: null, providerId, displayLabel, status: 'pending', errors: [], redirectUrl }
 }
@@ -153,8 +154,10 @@ export async function completeSignIn(
   const handleHash = of.grantId === null || !('code' in answer) ? null : hashSecret(answer.code)
   const begun = await inTurn(() => store.takeState(deps.db, stateHash, { ...of, handleHash }))
   if (begun === undefined) throw unknownState()
-  const { providerId, displayLabel, repairOf, sealedCode } = begun
+  const { providerId, displayLabel, repairOf, sealedCode, keyId } = begun
   if ('error' in answer) return toDeclined(deps, providerId, displayLabel)
+  const key = findKey(deps.keyring.derive('provider_sign_in'), keyId)
+  if (key === undefined) throw unknownState()
   return deps.connections.add(of, {
     providerId,
     displayLabel,
@@ -163,7 +166,7 @@ export async function completeSignIn(
       // A code that an application's handle stood for is handed on as it was sealed: this process cannot open it.
       code: sealedCode ?? answer.code,
       codeBoundTo: sealedCode === null ? null : boundTo(stateHash),
-      codeVerifier: toVerifier(deps, answer.state),
+      codeVerifier: toVerifier(key, answer.state),
       redirectUri: callbackUrl(deps),
     },
     connectSessionId: of.connectSessionId,
@@ -198,9 +201,7 @@ function callbackUrl({ widgetUrl }: ProviderSignInDeps): string {
 }
 
 /** Only our key can derive it, although the state travels through the browser. */
-function toVerifier({ keyring }: ProviderSignInDeps, state: string): string {
-  const [key] = keyring.derive('provider_sign_in')
-  if (key === undefined) throw new Error('the keyring is empty')
+function toVerifier(key: Uint8Array, state: string): string {
   return createHmac('sha256', key).update(state).digest('base64url')
 }
 

@@ -18,7 +18,10 @@ export interface SignInCodeRequester {
 export interface SignInCodeRow extends SignInCodeRequester {
   email: string
   nonce: Buffer
-  /** The key that the code was made with. */
+  /**
+   * The key that the code was made with. A guess is compared with that one code: with two keys in the ring, during a
+   * rotation, comparing it with the codes of both would double its chance.
+   */
   keyId: Buffer
   triesLeft: number
 }

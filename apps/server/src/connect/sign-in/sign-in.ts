@@ -25,6 +25,7 @@ import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
 import { parseAddress } from '../../limits/index.ts'
 import { parseEmail } from '../../tenants/index.ts'
+import { currentKey, findKey, keyIdOf } from '../secrets.ts'
 import * as store from './sign-in-store.ts'
 import type { SignInCodeRequester } from './sign-in-store.ts'
 
@@ -101,7 +102,7 @@ export async function requestSignInCode(
       await lockAll(tx, subjects)
       await count(tx, 'code', await getCounters(tx))
       const nonce = deps.randomBytes(nonceBytes)
-      const keyId = keyIdOf(currentKey(deps))
+      const keyId = keyIdOf(currentKey(deps.signInKeys))
       const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
       await store.putSignInCode(tx, code, signInCodeSeconds)
       await addJob(tx, 'sign_in_mail', { sessionId })
@@ -146,7 +147,7 @@ async function tryCode(
   // Replaced meanwhile by a code for another address, whose counters are not locked.
   if (row?.email !== email) return refuseMissing()
   await refuseAbove(tx, 'wrong_try', await findTryLimits(deps, tx, subjects))
-  const key = findKey(deps, row.keyId)
+  const key = findKey(deps.signInKeys, row.keyId)
   if (key !== undefined && isSame(given, deriveSignInCode(key, row))) {
     await store.deleteSignInCode(tx, sessionId)
     await store.addEvent(tx, subjects.addressInNetwork, 'signed_in')
@@ -168,7 +169,7 @@ export async function findSignInCodeToMail(
   sessionId: string,
 ): Promise<{ email: string; code: string; clientId: string; purpose: store.SignInPurpose } | undefined> {
   const row = await store.findSignInCode(deps.db, sessionId)
-  const key = row && findKey(deps, row.keyId)
+  const key = row && findKey(deps.signInKeys, row.keyId)
   if (row === undefined || key === undefined) return undefined
   const { email, clientId, purpose } = row
   return { email, clientId, purpose, code: deriveSignInCode(key, row) }
@@ -213,23 +214,6 @@ function deriveSignInCode(
   return String(digest.readBigUInt64BE() % 1_000_000n).padStart(6, '0')
 }
 
-/**
- * Which key a code was made with. A guess is compared with that one code: with two keys in the ring, during a rotation,
- * comparing it with the codes of both would double its chance.
- */
-function keyIdOf(key: Uint8Array): Buffer {
-  return createHmac('sha256', key).update('key id').digest().subarray(0, 8)
-}
-
-function currentKey({ signInKeys: [key] }: SignInDeps): Uint8Array {
-  if (key === undefined) throw new Error('the keyring is empty')
-  return key
-}
-
-function findKey({ signInKeys }: SignInCodeDeps, keyId: Buffer): Uint8Array | undefined {
-  return signInKeys.find((key) => keyIdOf(key).equals(keyId))
-}
-
 /** What events count against, hashed. */
 interface Subjects {
   session: Buffer
@@ -246,7 +230,7 @@ interface Counted {
 }
 
 function subjectsOf(deps: SignInDeps, { sessionId, tenantId, email }: Counted, origin: Origin): Subjects {
-  const key = currentKey(deps)
+  const key = currentKey(deps.signInKeys)
   const hash = (kind: keyof Subjects, ...words: string[]): Buffer => hashSubject(key, kind, ...words)
   const address = toMailbox(email)
   const network = networkOf(origin)

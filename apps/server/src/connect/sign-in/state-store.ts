@@ -14,6 +14,8 @@ export interface BegunSignIn extends Beginner {
   repairOf: string | null
   /** The application's redirect URI; null in a connect session. */
   redirectUri: string | null
+  /** The key that derives the verifier. */
+  keyId: Buffer
 }
 
 const lifeSeconds = 600
@@ -21,8 +23,8 @@ const lifeSeconds = 600
 export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignIn): Promise<void> {
   await sql.execute(
     `insert into provider_states (state_hash, provider_id, user_key, session_id, grant_id, display_label, repair_of,
-       redirect_uri, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz + make_interval(secs => $10))`,
+       redirect_uri, expires_at, key_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz + make_interval(secs => $10), $11)`,
     [
       stateHash,
       begun.providerId,
@@ -34,6 +36,7 @@ export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignI
       begun.redirectUri,
       sql.now(),
       lifeSeconds,
+      begun.keyId,
     ],
   )
 }
@@ -97,7 +100,7 @@ export async function takeState(
   stateHash: Buffer,
   of: Beginner & { providerId?: string; handleHash: Buffer | null },
 ): Promise<
-  { providerId: string; displayLabel: string | null; repairOf: string | null; sealedCode: string | null } | undefined
+  (Pick<BegunSignIn, 'providerId' | 'displayLabel' | 'repairOf' | 'keyId'> & { sealedCode: string | null }) | undefined
 > {
   return sql.maybeRow(
     `delete from provider_states
@@ -105,7 +108,7 @@ export async function takeState(
        and session_id is not distinct from $4 and grant_id is not distinct from $5
        and handle_hash is not distinct from $6 and expires_at > $7::timestamptz
      returning provider_id as "providerId", display_label as "displayLabel", repair_of as "repairOf",
-       sealed_code as "sealedCode"`,
+       sealed_code as "sealedCode", key_id as "keyId"`,
     [stateHash, of.providerId ?? null, of.userKey, of.connectSessionId, of.grantId, of.handleHash, sql.now()],
   )
 }

@@ -304,6 +304,8 @@ create table provider_states (
   user_key bigint not null references users on delete cascade,
   session_id text references connect_sessions on delete cascade,
   grant_id text,
+  -- Names the server key that the verifier is derived from: the sign-in may come back after a rotation.
+  key_id bytea not null,
   display_label text,
   -- The connection whose sign-in this renews.
   repair_of text,

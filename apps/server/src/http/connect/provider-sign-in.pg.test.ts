@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { until } from '../../../../../test/until.ts'
+import { testKeyTexts } from '../../test-keys.ts'
 import { startConnect, type AddAnswer, type Problem, type TestBrowser } from './test-browser.ts'
 
 interface Page<Item> {
@@ -12,7 +13,8 @@ interface Page<Item> {
 }
 
 describe('signing in at a provider', async () => {
-  const connect = await startConnect()
+  const { ASSAY_SERVER_KEYS: serverKeys, ASSAY_SEALING_PRIVATE_KEYS } = testKeyTexts('old', 'new')
+  const connect = await startConnect({ settings: { ASSAY_SERVER_KEYS: serverKeys, ASSAY_SEALING_PRIVATE_KEYS } })
   const source = { provider_id: 'coinbase', connection: { type: 'oauth2' } }
 
   const entered = async (email: string): Promise<TestBrowser> => {
@@ -240,6 +242,38 @@ describe('signing in at a provider', async () => {
       const kraken = await ask<Problem>(token, 'POST', '/accounts/v2/providers', { ...source, provider_id: 'kraken' })
       assert.deepEqual([kraken.status, kraken.body.errors[0]?.cause], [400, 'unsupported_connection_type'])
     })
+  })
+
+  /** At another process of the same installation. */
+  async function completeAt<T>(
+    url: string,
+    { secret }: TestBrowser,
+    answer: URLSearchParams,
+  ): Promise<{ status: number; body: T }> {
+    const response = await fetch(`${url}/connect/v1/session/callback`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify(Object.fromEntries(answer)),
+    })
+    return { status: response.status, body: (await response.json()) as T }
+  }
+
+  it('key rotation: a sign-in that began with the old key completes where the new key comes first', async () => {
+    const { ASSAY_SERVER_KEYS } = testKeyTexts('new', 'old')
+    const rotated = await connect.startBeside({ ASSAY_SERVER_KEYS })
+    const browser = await entered('rotation@example.com')
+    const answer = await decide(await begin(browser), 'allow', 'empty:rotation')
+    const { status, body } = await completeAt<AddAnswer>(rotated, browser, answer)
+    assert.deepEqual([status, body.data.added, body.errors], [200, true, []])
+  })
+
+  it('key rotation: a sign-in whose key is gone is refused, and asks the provider nothing', async () => {
+    const { ASSAY_SERVER_KEYS } = testKeyTexts('new')
+    const rotated = await connect.startBeside({ ASSAY_SERVER_KEYS })
+    const browser = await entered('rotated-away@example.com')
+    const answer = await decide(await begin(browser), 'allow', 'empty:rotated-away')
+    const { status, body } = await completeAt<Problem>(rotated, browser, answer)
+    assert.deepEqual([status, body.errors[0]?.cause], [400, 'invalid_state'])
   })
 
   it('the sandbox’s one-call authorization signs in as a person would', async () => {
