@@ -2,7 +2,7 @@
  * The platform API for one user. Lists are async iterables that fetch page after page as they are read; decimals are
  * text; refusals are thrown as ProblemError. Members have the names of the wire, so that the API's documents apply.
  */
-import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calling/calls.ts'
+import { createCalls, toQuery, toSegment, type CallOptions, type Calls, type WirePage } from './calling/calls.ts'
 import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
 import { createTokenHolder, revokeToken, type TokenClient, type Tokens, type TokenStore } from './tokens.ts'
 import type * as wire from './types.ts'
@@ -61,24 +61,20 @@ export function createClient(options: ClientOptions) {
     syncCopy: (copy: Copy<wire.TransactionChange>, more: CallOptions = {}): Promise<number> =>
       feed.syncCopy(copy, more),
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
-      (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
+      (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${toSegment(id)}`, more)).data,
     /** The same as the service knew it at an earlier moment. */
     transactionKnownAt: async (
       id: string,
       knownAt: string | Date,
       more: CallOptions = {},
     ): Promise<wire.Transaction> => {
-      const path = `/accounts/v2/transactions/${encodeURIComponent(id)}${toQuery({ known_at: knownAt })}`
+      const path = `/accounts/v2/transactions/${toSegment(id)}${toQuery({ known_at: knownAt })}`
       return (await get<{ data: wire.Transaction }>(path, more)).data
     },
     /** Records, rule, prices, match and former versions of one transaction. */
     explain: async (id: string, more: CallOptions = {}): Promise<wire.TransactionExplanation> =>
-      (
-        await get<{ data: wire.TransactionExplanation }>(
-          `/accounts/v2/transactions/${encodeURIComponent(id)}/explain`,
-          more,
-        )
-      ).data,
+      (await get<{ data: wire.TransactionExplanation }>(`/accounts/v2/transactions/${toSegment(id)}/explain`, more))
+        .data,
     /** All matching transactions in one response, which is faster than pages. Read it to its end. */
     exportTransactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
       calls.lines<wire.Transaction>(`${exportPath}${toQuery({ format: 'ndjson', ...filters })}`, more),
@@ -90,7 +86,7 @@ export function createClient(options: ClientOptions) {
 
     ...createAssets(calls),
     refresh: async (refreshId: string, more: CallOptions = {}): Promise<wire.Refresh> =>
-      (await get<{ data: wire.Refresh }>(`/accounts/v2/refreshes/${encodeURIComponent(refreshId)}`, more)).data,
+      (await get<{ data: wire.Refresh }>(`/accounts/v2/refreshes/${toSegment(refreshId)}`, more)).data,
 
     /** A signed yes or no about what the user holds; `verifyClaim` verifies the statement. */
     claim: (request: wire.ClaimRequest, more: CallOptions = {}): Promise<wire.Claim> => makeClaim(calls, request, more),
@@ -160,7 +156,7 @@ function createProviders({ get, post, remove, walk }: Calls) {
       answer: { code: string; state: string },
       more: CallOptions = {},
     ): Promise<wire.AddedProvider> =>
-      toAdded(await post<Answer>(`/accounts/v2/oauth/callback/${encodeURIComponent(providerId)}`, answer, more)),
+      toAdded(await post<Answer>(`/accounts/v2/oauth/callback/${toSegment(providerId)}`, answer, more)),
     async remove(
       which: { connection_id: string } | { provider_id: string },
       more: CallOptions = {},
@@ -169,13 +165,13 @@ function createProviders({ get, post, remove, walk }: Calls) {
     },
     /** Whether the balances add up, in one answer; `proof` walks the assets. */
     async proofSummary(connectionId: string, more: CallOptions = {}): Promise<wire.ProofSummary> {
-      const of = `${path}/${encodeURIComponent(connectionId)}/proof${toQuery({ limit: '1' })}`
+      const of = `${path}/${toSegment(connectionId)}/proof${toQuery({ limit: '1' })}`
       return (await get<{ summary: wire.ProofSummary }>(of, more)).summary
     },
     proof: (connectionId: string, more: CallOptions = {}) =>
-      walk<wire.AssetProof>(`${path}/${encodeURIComponent(connectionId)}/proof`, {}, more),
+      walk<wire.AssetProof>(`${path}/${toSegment(connectionId)}/proof`, {}, more),
     async coverage(connectionId: string, more: CallOptions = {}): Promise<wire.StreamCoverage[]> {
-      const of = `${path}/${encodeURIComponent(connectionId)}/coverage`
+      const of = `${path}/${toSegment(connectionId)}/coverage`
       return (await get<{ data: { streams: wire.StreamCoverage[] } }>(of, more)).data.streams
     },
   }

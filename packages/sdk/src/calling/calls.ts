@@ -96,6 +96,15 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Pick<
   }
 }
 
+/**
+ * An id as a part of a path. `encodeURIComponent` leaves `..` as it is, and fetch would then ask for the list that all
+ * users share instead of one user's.
+ */
+export function toSegment(id: string): string {
+  if (typeof id === 'string' && /^[\w-]+$/.test(id)) return id
+  throw new TypeError(`an id has letters, digits, "_" and "-" only, got ${JSON.stringify(id)}`)
+}
+
 export function toQuery(filters: Filters): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(filters)) {

@@ -2,7 +2,7 @@
  * The enterprise API: what a tenant sees of its users, as far as their consents go. For backends only: it holds the
  * client's secret and gets its own tokens with it.
  */
-import { createCalls, type CallOptions, type Calls, type WirePage } from '../calling/calls.ts'
+import { createCalls, toSegment, type CallOptions, type Calls, type WirePage } from '../calling/calls.ts'
 import { createFeed, type ChangesOptions, type Copy } from '../changes.ts'
 import { toTokenClient, type ClientOptions } from '../client.ts'
 import type * as wire from './enterprise-types.ts'
@@ -51,7 +51,7 @@ export function createEnterpriseClient(options: EnterpriseOptions) {
 }
 
 function createUsers({ get, post, remove, walk }: Calls) {
-  const pathOf = (userId: string, more = ''): string => `${root}/users/${encodeURIComponent(userId)}${more}`
+  const pathOf = (userId: string, more = ''): string => `${root}/users/${toSegment(userId)}${more}`
 
   /** The cursor travels in the body; `next` as a whole is one. */
   async function* search(
