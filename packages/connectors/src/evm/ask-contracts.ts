@@ -5,7 +5,7 @@
  * is not deployed, each contract is called separately. A stranger can send a wallet tokens whose contracts use up the
  * gas, the time or the length of the answer of the whole call, and nodes and their proxies have many words for that. So
  * after any failure but a limit or a lost connection, the group is asked again in parts, down to single contracts. An
- * unknown contract that fails alone is left out.
+ * unknown contract that fails alone is left out: whether it or the node has failed is not known.
  *
  * The node may have failed as well. Known contracts answer, and the wrapped coin of every chain is one, so they are
  * asked first: as long as one of them fails, that is a fault, and no other contract is left out.
@@ -15,7 +15,7 @@
 import { SourceError } from '@assay/core'
 import type { Address, Hex } from 'viem'
 import { groupSize, RevertedCall, type ChainClient } from './client.ts'
-import { findWord, MalformedAnswer, packCalls, readResults, type ContractCall } from './multicall.ts'
+import { MalformedAnswer, packCalls, readResults, readVerdict, type ContractCall, type Verdict } from './multicall.ts'
 import type { Unasked } from './state.ts'
 
 /** The most requests to nodes in one call. The budget charges this many; the next call continues. */
@@ -40,8 +40,8 @@ type Group = Unasked['groups'][number]
 export interface Question extends ContractCall {
   /** The contract is known to answer soon and briefly: if the call fails, the node did that. */
   isKnown: boolean
-  /** Undefined where the contract refused, or answered less than a word. Not called for a contract that is left out. */
-  keep(word: bigint | undefined): void
+  /** Undefined for a contract that is left out. */
+  keep(verdict: Verdict | undefined): void
 }
 
 export interface Asking {
@@ -69,6 +69,13 @@ export function startAsking(questions: readonly Pick<Question, 'isKnown'>[]): Un
   return { groups, effort: 0 }
 }
 
+interface AskOptions {
+  last?: ContractCall
+  effortMax?: number
+  /** How many requests of this call are left to the caller. */
+  countReserved?(this: void): number
+}
+
 /**
  * Asks what is left. False when this call has made enough requests. `last` is asked behind each group: without its
  * answer, those of the group are not used.
@@ -78,11 +85,11 @@ export async function askContracts(
   asking: Pick<Asking, 'spent' | 'hasProgressed'>,
   questions: readonly Question[],
   unasked: Unasked,
-  { last, effortMax = searchMax }: { last?: ContractCall; effortMax?: number } = {},
+  { last, effortMax = searchMax, countReserved = () => 0 }: AskOptions = {},
 ): Promise<boolean> {
   while (unasked.groups.length > 0) {
     if (unasked.effort >= effortMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
-    const room = requestsPerCall - asking.spent.requests
+    const room = requestsPerCall - asking.spent.requests - countReserved()
     if (room <= 0) return false
     await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize), last })
   }
@@ -102,10 +109,10 @@ async function askSome(
     const answer = answers[index]
     if (answer?.status !== 'fulfilled') return [group]
     asking.hasProgressed = true
-    const { words, effort = 0, partSize } = answer.value
+    const { verdicts, effort = 0, partSize } = answer.value
     unasked.effort += effort
     if (partSize !== undefined) return split(group, partSize)
-    for (const [at, { keep }] of questions.slice(...group).entries()) keep(words?.[at])
+    for (const [at, { keep }] of questions.slice(...group).entries()) keep(verdicts?.[at])
     return []
   })
   unasked.groups.unshift(...again)
@@ -132,8 +139,8 @@ function isStillAsked(questions: readonly Question[], group: Group): boolean {
 }
 
 interface GroupAnswer {
-  /** Undefined where a contract refused, or answered less than a word. */
-  words?: readonly (bigint | undefined)[]
+  /** Absent when the group has to be asked again, or is one contract that is left out. */
+  verdicts?: readonly Verdict[]
   /** The group has to be asked again in parts of this size. */
   partSize?: number
   /** What this answer takes from the search of the round. */
@@ -150,34 +157,39 @@ async function askGroup(
   const partSize = isWhole ? partMax : 1
   const alone = questions.length === 1 ? questions[0] : undefined
   try {
-    if (alone !== undefined) {
-      const answer = await askAlone(client, alone)
-      return { words: [answer && findWord(answer)], effort }
-    }
+    if (alone !== undefined) return { verdicts: [await askAlone(client, alone)], effort }
     // Undefined where one contract used up what all may use.
     const calls = [...questions, ...(last === undefined ? [] : [last])]
-    const answer = await askAlone(client, packCalls(calls))
-    const words = answer && readResults(answer, calls.length)
-    return words === undefined || (last !== undefined && words.at(-1) === undefined)
+    const answer = await call(client, packCalls(calls))
+    const verdicts = answer && readResults(answer, calls.length)
+    return verdicts === undefined || (last !== undefined && typeof verdicts.at(-1) !== 'bigint')
       ? { partSize, effort }
-      : { words, effort }
+      : { verdicts, effort }
   } catch (error) {
     if (!(error instanceof SourceError) || error.fault !== 'unreadable_answer' || alone?.isKnown === true) throw error
     if (alone !== undefined && last !== undefined) {
       // It throws if the node failed. Otherwise the contract is asked a second time, and then left out.
-      await askAlone(client, last)
+      await call(client, last)
       return askGroup(client, questions, undefined)
     }
-    if (alone !== undefined) return { words: [], effort: failedWeight }
+    if (alone !== undefined) return { effort: failedWeight }
     // No contract failed, so calling each one separately does not count as a search.
     if (error instanceof MalformedAnswer) return { partSize: 1, effort: -questions.length }
     return { partSize, effort: failedWeight }
   }
 }
 
-async function askAlone(client: ChainClient, { to, data }: ContractCall): Promise<Hex | undefined> {
+/** A node that does not have the block yet fails. */
+export async function askAlone(client: ChainClient, question: ContractCall, block?: number): Promise<Verdict> {
+  const answer = await call(client, question, block)
+  return answer === undefined ? 'refused' : readVerdict(answer)
+}
+
+/** Undefined where the contract refused. */
+async function call(client: ChainClient, { to, data }: ContractCall, block?: number): Promise<Hex | undefined> {
   try {
-    const answer = await client.rpc('eth_call', [{ to, data }, 'latest'])
+    const at = block === undefined ? 'latest' : `0x${block.toString(16)}`
+    const answer = await client.rpc('eth_call', [{ to, data }, at])
     if (typeof answer === 'string' && /^0x[0-9a-f]*$/i.test(answer)) return answer as Hex
   } catch (error) {
     if (error instanceof RevertedCall) return undefined

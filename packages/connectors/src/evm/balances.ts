@@ -16,7 +16,7 @@ import { requestsPerCall, withCount, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchHead, toBigInt, type ChainClient } from './client.ts'
-import { findDecimals } from './decimals.ts'
+import { findDecimals, isDue, withDecimals } from './decimals.ts'
 import { fetchReach } from './index-height.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
@@ -143,16 +143,15 @@ async function learnDecimals(client: ChainClient, walk: Walk, read: ChainRound):
   const search = (read.decimals ??= { effort: 0, hasEnded: false })
   if (search.hasEnded) return true
   const state = getState(walk, client.chain)
-  const contracts = state.tokens.flatMap(({ address, decimals }) => (decimals === undefined ? [address] : []))
-  const found = new Map<string, number>()
+  const contracts = state.tokens
+    .filter((token) => isDue(client, token))
+    .map((token) => ({ address: token.address, block: token.unsaid?.block ?? Infinity }))
+  const [found, unsaid] = [new Map<string, number>(), new Set<string>()]
   try {
-    search.hasEnded = await findDecimals(client, walk, { contracts, search, found })
+    search.hasEnded = await findDecimals(client, walk, { contracts, search, found, unsaid })
     return search.hasEnded
   } finally {
-    const tokens = state.tokens.map((token) => {
-      const decimals = found.get(token.address)
-      return decimals === undefined ? token : { ...token, decimals }
-    })
+    const tokens = state.tokens.map((token) => withDecimals(client, token, { found, unsaid }))
     walk.chains[client.chain.id] = { ...state, tokens }
   }
 }

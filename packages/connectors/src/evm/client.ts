@@ -189,7 +189,7 @@ export interface Head {
 }
 
 /** Several nodes may answer at one address, and one of them may be some blocks behind another. */
-const nodesApartBlocks = 32
+export const nodesApartBlocks = 32
 /** A chain may stand still for hours, and our own clock may be wrong. */
 const [headBehindMaxMs, headAheadMaxMs] = [dayMs, hourMs]
 

@@ -10,8 +10,9 @@ import {
   type Address,
   type Hex,
 } from 'viem'
-import type { AccountReader, ConnectorState, RawRecord } from '../kit/connector.ts'
+import type { AccountReader, ConnectorState, Page, RawRecord } from '../kit/connector.ts'
 import { connector } from './connector.ts'
+import { hourMs } from '@assay/core'
 import { readState } from './state.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
 
@@ -41,9 +42,21 @@ async function openWallet(
 }
 
 async function fetchRecords(reader: AccountReader, state: ConnectorState): Promise<RawRecord[]> {
-  const window = { unit: 'block', start: 0, end: 20_001 } as const
-  const request = { stream: 'erc20', partition: '1', window, pageMark: null, lastingMark: null, state }
-  return (await reader.fetchPage(request)).records
+  return (await walk(reader, state)).records
+}
+
+/** A list to its end, from this block on. */
+async function walk(reader: AccountReader, state: ConnectorState, start = 0, lastingMark: string | null = null) {
+  const window = { unit: 'block', start, end: 20_001 } as const
+  const records: RawRecord[] = []
+  for (let pageMark: string | null = null; ;) {
+    const page: Page = await reader.fetchPage({
+      ...{ stream: 'erc20', partition: '1', window, pageMark, lastingMark, state },
+    })
+    records.push(...page.records)
+    if (page.next === null) return { records, lastingMark: page.lastingMark ?? lastingMark }
+    pageMark = page.next
+  }
 }
 
 /** What the wallet holds, and what its history moved, both as text. */
@@ -75,6 +88,103 @@ describe('the decimals of a token', () => {
     chain.errors.clear()
     const { held, moved } = await readBoth(connector.open({ type: 'wallet', address }, chain.io), failed?.state)
     assert.deepEqual([held, moved], [[`1.5 evm:1:${coin}`], [`1.5 evm:1:${coin}`]])
+  })
+
+  const failing = { code: -32000, message: 'header not found' }
+  const second = '0x2222222222222222222222222222222222222222'
+  const isUnreadable = ({ unreadable }: RawRecord): boolean => unreadable !== undefined
+  const open = (chain: TestChain): AccountReader => connector.open({ type: 'wallet', address }, chain.io)
+
+  it('are not zero because a node failed for one contract: the token waits, and the others are read', async (t) => {
+    const { chain, reader } = await openWallet(t, row(coin), row(second, { hash: word(11) }))
+    chain.errors.set(`${coin} ${decimals}`, failing)
+    const first = await readBoth(reader)
+    assert.deepEqual([first.held, first.moved], [[`1.5 evm:1:${second}`], [`1.5 evm:1:${second}`]])
+    assert.match(first.records.find(isUnreadable)?.unreadable ?? '', /decimals/)
+    chain.errors.clear()
+    chain.nowMs += hourMs
+    // The history does not know more than the balances.
+    assert.equal((await fetchRecords(open(chain), first.state)).filter(isUnreadable).length, 1)
+    const later = await readBoth(open(chain), first.state)
+    const both = [`1.5 evm:1:${coin}`, `1.5 evm:1:${second}`]
+    assert.deepEqual([later.held.toSorted(), later.moved.toSorted()], [both, both])
+  })
+
+  it('that come late reach the rows that were read before, each under its key', async (t) => {
+    // Two of the rows are equal, and some are on a second page.
+    const many = Array.from({ length: 1_200 }, (_, at) => row(coin, { hash: word(50 + Math.floor(at / 2)) }))
+    const rows = many.map((one, at) => ({ ...one, blockNumber: String(50 + Math.floor(at / 2)) }))
+    const { chain, reader } = await openWallet(t, row(second), ...rows)
+    chain.errors.set(`${coin} ${decimals}`, failing)
+    const { state = {} } = await reader.fetchBalances({})
+    const before = await walk(reader, state)
+    assert.equal(before.records.filter(isUnreadable).length, 1_200)
+    chain.errors.clear()
+    chain.nowMs += hourMs
+    const { state: learned = {} } = await open(chain).fetchBalances(state)
+    const readable = new Set<string>()
+    let { lastingMark } = before
+    for (let run = 0; run < 3; run += 1) {
+      const again = await walk(open(chain), learned, 17_600, lastingMark)
+      for (const one of again.records) if (!isUnreadable(one)) readable.add(one.key)
+      lastingMark = again.lastingMark
+    }
+    assert.deepEqual(
+      [...readable].toSorted(),
+      before.records
+        .filter(isUnreadable)
+        .map(({ key }) => key)
+        .toSorted(),
+    )
+    assert.equal(lastingMark, '[]')
+    assert.deepEqual((await walk(open(chain), learned, 17_600, lastingMark)).records, [])
+  })
+
+  it('are not zero because a node is behind and does not have the contract yet', async (t) => {
+    for (const { blockNumber, callHeight } of [
+      { blockNumber: '19990', callHeight: 19_980 },
+      { blockNumber: '19900', callHeight: 19_890 },
+    ]) {
+      const { chain, reader } = await openWallet(t, row(coin, { blockNumber, timeStamp: String(timeOf(19_900)) }))
+      chain.calls.set(`${coin} ${decimals}`, '0x')
+      chain.callHeight = callHeight
+      const first = await readBoth(reader)
+      assert.deepEqual([first.held, first.moved], [[], []])
+      chain.calls.delete(`${coin} ${decimals}`)
+      chain.callHeight = Infinity
+      chain.nowMs += hourMs
+      const later = await readBoth(open(chain), first.state)
+      assert.deepEqual([later.held, later.moved], [[`1.5 evm:1:${coin}`], [`1.5 evm:1:${coin}`]])
+    }
+  })
+
+  it('are asked for a few times, then once a day, and are zero if a contract has not answered for a week', async (t) => {
+    const { chain } = await openWallet(t, row(coin), row(second))
+    chain.errors.set(`${coin} ${decimals}`, failing)
+    let state: ConnectorState = {}
+    const asked: number[] = []
+    for (let hour = 0; hour < 12; hour += 1) {
+      chain.methods.length = 0
+      const { balances, state: learned = state } = await open(chain).fetchBalances(state)
+      assert.deepEqual(
+        balances.map(({ assetId }) => assetId),
+        [`evm:1:${second}`],
+      )
+      state = learned
+      asked.push(chain.methods.filter((method) => method === 'eth_call').length)
+      chain.nowMs += hourMs
+    }
+    // The balances take four calls, and a contract that fails is asked twice, with the wrapped coin in between.
+    assert.deepEqual(asked.slice(1), [7, 7, 4, 4, 4, 4, 4, 4, 4, 4, 4])
+    const held: number[] = []
+    for (let day = 1; day <= 8; day += 1) {
+      chain.height += 7_200
+      chain.nowMs = timeOf(chain.height) * 1000 + 12 * hourMs
+      const { balances, state: learned = state } = await open(chain).fetchBalances(state)
+      state = learned
+      held.push(balances.length)
+    }
+    assert.deepEqual(held, [1, 1, 1, 1, 1, 1, 2, 2])
   })
 
   for (const tokenDecimal of ['', null, undefined, '0', '18', '255', 'six']) {
@@ -116,8 +226,25 @@ describe('the decimals of a token', () => {
     }
   })
 
+  it('of many contracts without code are zero after some calls, with and without Multicall3', async (t) => {
+    for (const hasMulticall of [true, false]) {
+      const gone = Array.from({ length: 60 }, (_, at) => `0x${(0x7000 + at).toString(16).padStart(40, '3')}`)
+      const { chain, reader } = await openWallet(t, ...gone.map((contract) => row(contract)))
+      chain.hasMulticall = hasMulticall
+      for (const contract of gone) chain.calls.set(`${contract} ${decimals}`, '0x')
+      let state: ConnectorState = {}
+      for (let calls = 0, isPartial = true; isPartial; calls += 1) {
+        const answer = await reader.fetchBalances(state)
+        state = answer.state ?? state
+        isPartial = answer.isPartial === true
+        assert.ok(calls < 15, `${calls} calls`)
+      }
+      const { tokens = [] } = readState(state).chains['1'] ?? {}
+      assert.deepEqual([...new Set(tokens.map((token) => token.decimals))], [0])
+    }
+  })
+
   it('are asked again one by one when a contract has used up the gas of its group', async (t) => {
-    const second = '0x2222222222222222222222222222222222222222'
     const { chain, reader } = await openWallet(t, row(coin), row(second, { hash: word(11) }))
     chain.hasMulticall = true
     // Multicall3 reports the calls that found no gas as failed, and the group as a success.

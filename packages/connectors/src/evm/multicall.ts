@@ -30,11 +30,17 @@ export class MalformedAnswer extends SourceError {}
 const wordBytes = 32
 
 /**
- * The first word of each result; undefined where a contract refused or answered less. The answer is a list of
+ * What a contract says: the first word of its answer; that it refused the call, which only code can do; or less than a
+ * word, as an address without code does.
+ */
+export type Verdict = bigint | 'refused' | 'short'
+
+/**
+ * The verdict of each contract. The answer is a list of
  * `(bool success, bytes returnData)` (docs.soliditylang.org, "Contract ABI Specification": places are counted in bytes,
  * from the beginning of the list or tuple that they are in).
  */
-export function readResults(answer: Hex, count: number): (bigint | undefined)[] {
+export function readResults(answer: Hex, count: number): Verdict[] {
   const list = readNumber(answer, 0)
   const length = readNumber(answer, list)
   if (length !== count) throw malformed(`${length} results for ${count} calls`)
@@ -46,12 +52,17 @@ export function readResults(answer: Hex, count: number): (bigint | undefined)[] 
     const bytes = result + readNumber(answer, result + wordBytes)
     const size = readNumber(answer, bytes)
     if (bytes + wordBytes + size > sizeOf(answer)) throw malformed('a result is longer than the answer')
-    return success === 1 && size >= wordBytes ? findWord(answer, bytes + wordBytes) : undefined
+    if (success === 0) return 'refused'
+    return size >= wordBytes ? readVerdict(answer, bytes + wordBytes) : 'short'
   })
 }
 
+export function readVerdict(answer: Hex, at = 0): Verdict {
+  return findWord(answer, at) ?? 'short'
+}
+
 /** Undefined where the answer has no whole word at this place. */
-export function findWord(answer: Hex, at = 0): bigint | undefined {
+function findWord(answer: Hex, at: number): bigint | undefined {
   const start = 2 + 2 * at
   const word = answer.slice(start, start + 2 * wordBytes)
   return /^[0-9a-f]{64}$/i.test(word) ? BigInt(`0x${word}`) : undefined

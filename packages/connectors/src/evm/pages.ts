@@ -27,6 +27,7 @@ import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
+import { afterPage, lateRows, mergeLate, type LateRows } from './late-rows.ts'
 import { headReaders, parseToken, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
 import type { Token } from './state.ts'
 
@@ -59,6 +60,7 @@ const recent = z.object({
   blockHash: z.string().nullable(),
 })
 type Recent = z.infer<typeof recent>
+const lastingMarkSchema = z.array(z.union([recent, lateRows]))
 
 const pageMarkSchema = z.object({
   from: z.number(),
@@ -71,6 +73,8 @@ const pageMarkSchema = z.object({
   unseen: z.array(recent),
   /** Recent records that this walk has shown. */
   shown: z.array(recent),
+  /** Rows of this walk and of earlier ones whose decimals were not known. */
+  late: z.array(lateRows).default([]),
 })
 type PageMark = z.infer<typeof pageMarkSchema>
 
@@ -104,11 +108,14 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
-  const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(({ record }) => record)
-  const records = [...shown, ...receipts, ...missed]
+  const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(toReadable)
+  const records = [...shown.map(({ record }) => record), ...receipts, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
-  if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
-  return { records, next: null, ...(await finish(context, window, lastingMark, walked)) }
+  const late = mergeLate([...walked.late, ...shown.flatMap((one) => one.late ?? [])])
+  if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
+  const again = await readLate(context, late)
+  const ended = await finish(context, window, lastingMark, { ...walked, late: again.late })
+  return { records: [...records, ...again.records], next: null, ...ended }
 }
 
 /** Not all indexes list validators' withdrawals. Most wallets have none; `providerLimit` warns the others. */
@@ -126,16 +133,21 @@ async function listRows(
 }
 
 function startOf(window: Window, lastingMark: string | null): PageMark {
-  const unseen = readLastingMark(lastingMark).filter(({ block }) => isInside(window, block))
-  return { ...startAt(window.start), unseen, shown: [] }
+  const { recents, late } = readLastingMark(lastingMark)
+  const unseen = recents.filter(({ block }) => isInside(window, block))
+  return { ...startAt(window.start), unseen, shown: [], late }
 }
 
 function readMark(pageMark: string): PageMark {
   return pageMarkSchema.parse(JSON.parse(pageMark))
 }
 
-function readLastingMark(lastingMark: string | null): Recent[] {
-  return lastingMark === null ? [] : z.array(recent).parse(JSON.parse(lastingMark))
+function readLastingMark(lastingMark: string | null): { recents: Recent[]; late: LateRows[] } {
+  const all = lastingMark === null ? [] : lastingMarkSchema.parse(JSON.parse(lastingMark))
+  return {
+    recents: all.flatMap((one) => ('key' in one ? [one] : [])),
+    late: all.flatMap((one) => ('contract' in one ? [one] : [])),
+  }
 }
 
 function isInside({ start, end }: Window, block: number): boolean {
@@ -272,16 +284,17 @@ async function finish(
   context: PageContext,
   window: Window,
   lastingMark: string | null,
-  { unseen, shown }: PageMark,
+  { unseen, shown, late }: PageMark,
 ): Promise<Omit<Page, 'records' | 'next'>> {
   const judged = await inGroups(unseen, async (record) => ({ record, stands: await stands(context.client, record) }))
-  const elsewhere = readLastingMark(lastingMark).filter(({ block }) => !isInside(window, block))
+  const elsewhere = readLastingMark(lastingMark).recents.filter(({ block }) => !isInside(window, block))
   const waiting = judged.filter((one) => one.stands).map(({ record }) => record)
   const kept = [...elsewhere, ...waiting, ...shown].filter(({ block }) => block > replaceableFrom(context))
   const withdrawn = judged.filter((one) => !one.stands).map(({ record }) => record.key)
   const times = await findTimes(context, window)
+  const mark = [...late, ...kept.slice(-recentMax)]
   return {
-    ...(lastingMark === null && kept.length === 0 ? {} : { lastingMark: JSON.stringify(kept.slice(-recentMax)) }),
+    ...(lastingMark === null && mark.length === 0 ? {} : { lastingMark: JSON.stringify(mark) }),
     ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.flatMap((key) => [key, receiptKey(key)]) }),
     ...(times === undefined ? {} : { times, complete: window }),
   }
@@ -322,24 +335,75 @@ async function fetchReceipts(
   })
 }
 
+interface Readable {
+  record: RawRecord
+  /** Present while the amount cannot be read. */
+  late?: LateRows
+}
+
+function toReadable({ record }: ReadRow): Readable {
+  return { record }
+}
+
 /** A row of a token gets the decimals that its contract says. Without them its amount is not known. */
 async function withDecimals(
   { client, tokens, findDecimals }: PageContext,
   rows: readonly ReadRow[],
-): Promise<RawRecord[]> {
+): Promise<Readable[]> {
   const contracts = rows.map(({ record: { body, unreadable } }): string | undefined => {
     const token = unreadable === undefined ? parseToken(body) : undefined
     return token !== undefined && isFungible(client.chain, token) ? token.contractAddress : undefined
   })
-  const asked = new Set(contracts.filter((contract) => contract !== undefined))
-  const decimals = await findDecimals(tokens, [...asked])
-  return rows.map(({ row, record }, index): RawRecord => {
+  const asked = rows.flatMap(({ block }, index): [string, number][] => {
     const contract = contracts[index]
-    if (contract === undefined) return record
+    return contract === undefined ? [] : [[contract, block]]
+  })
+  const decimals = await findDecimals(tokens, new Map(asked.toReversed()))
+  return rows.map(({ row, record, block }, index): Readable => {
+    const contract = contracts[index]
+    if (contract === undefined) return { record }
     const said = decimals.get(contract)
     const body = JSON.stringify({ ...(row as object), contractDecimals: said === undefined ? said : String(said) })
-    return { ...record, body, ...(said === undefined ? { unreadable: 'the contract does not say its decimals' } : {}) }
+    if (said !== undefined) return { record: { ...record, body } }
+    const unreadable = 'the contract has not said its decimals yet'
+    return { record: { ...record, body, unreadable }, late: { contract, first: block, last: block } }
   })
+}
+
+/** One request each, within the time of one page. The others wait for the next read of the list. */
+const lateContractsMax = 5
+
+/** Reads the rows again whose decimals are known by now. */
+async function readLate(
+  context: PageContext,
+  late: readonly LateRows[],
+): Promise<{ records: RawRecord[]; late: LateRows[] }> {
+  if (late.length === 0) return { records: [], late: [] }
+  const contracts = new Map(late.map(({ contract, first }) => [contract, first]))
+  const decimals = await context.findDecimals(context.tokens, contracts)
+  const ready = late.filter(({ contract }) => decimals.has(contract)).slice(0, lateContractsMax)
+  const read = await inGroups(ready, (one) => readLateRows(context, one))
+  const waiting = late.filter((one) => !ready.includes(one))
+  return {
+    records: read.flatMap(({ records }) => records),
+    late: mergeLate([...waiting, ...read.flatMap((one) => one.late)]),
+  }
+}
+
+/** A row has the key that it had before: equal rows are counted within one contract, from the beginning of a block. */
+async function readLateRows(context: PageContext, late: LateRows): Promise<{ records: RawRecord[]; late: LateRows[] }> {
+  const { client, address, height } = context
+  const { contract, first, last } = late
+  const rows = await listRows(client, 'erc20', {
+    ...{ address, contractaddress: contract, startblock: first, endblock: last },
+    ...{ page: 1, offset: pageSize, sort: 'asc' },
+  })
+  const window: Window = { unit: 'block', start: first, end: last + 1 }
+  const from = { ...startAt(first), unseen: [], shown: [], late: [] }
+  const read = readRows('erc20', rows, window, from, { ...height, finalBlock: height.height - client.chain.depth })
+  const readable = await withDecimals(context, read)
+  const blocks = read.map(({ block }) => block)
+  return { records: readable.map(({ record }) => record), late: afterPage(late, blocks) }
 }
 
 /**

@@ -140,7 +140,9 @@ function findToken(body: string): TokenRow | undefined {
 }
 
 function toTokens(chain: Chain, rows: readonly TokenRow[]): Token[] {
-  return rows.filter((row) => isFungible(chain, row)).map(toContract)
+  return rows
+    .filter((row) => isFungible(chain, row))
+    .map((row) => ({ ...toContract(row), unsaid: { block: Number(row.blockNumber), times: 0, atMs: 0 } }))
 }
 
 function toNfts(standard: Nft['standard'], rows: readonly TokenRow[]): Nft[] {

@@ -14,6 +14,11 @@ const tokenSchema = z.object({
   name: z.string(),
   /** As the contract says. Absent until it has. */
   decimals: z.number().exactOptional(),
+  /**
+   * Until then: a block in which the token was transferred, how often its contract was asked in vain, and when it was
+   * last.
+   */
+  unsaid: z.object({ block: z.number(), times: z.number(), atMs: z.number() }).exactOptional(),
 })
 const nftSchema = z.object({
   address: z.string(),

@@ -37,6 +37,8 @@ export interface TestChain {
   decimals: number
   /** Errors of the node, by method, or by contract and data in lower case. */
   errors: Map<string, NodeError>
+  /** The last block for which the node answers calls, if it is behind the others at its address. */
+  callHeight: number
   /** Multicall3 is deployed. An error of one of its calls is an error of the whole. */
   hasMulticall: boolean
   /** Changes what Multicall3 answers. */
@@ -80,6 +82,7 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
     ...{
       decimals: 6,
+      callHeight: Infinity,
       indexHeight: Infinity,
       heightForm: 'etherscan',
       rowsMax: 10_000,
@@ -117,7 +120,10 @@ function answerIndex(chain: TestChain, given: URLSearchParams, isMain: boolean):
     return { status: 200, text: JSON.stringify({ status: '0', message, result: null }) }
   }
   const [start, end] = [Number(query.get('startblock') ?? 0), Number(query.get('endblock') ?? 99_999_999)]
-  const rows = isMain ? (chain.lists.get(query.get('action') ?? '') ?? []) : []
+  const contract = query.get('contractaddress')
+  const rows = (isMain ? (chain.lists.get(query.get('action') ?? '') ?? []) : []).filter(
+    ({ contractAddress }) => contract === null || contractAddress === contract,
+  )
   const last = Math.min(end, chain.indexHeight)
   const found = rows.filter(({ blockNumber }) => start <= Number(blockNumber) && Number(blockNumber) <= last)
   const size = Math.min(offset, chain.rowsMax)
@@ -152,6 +158,8 @@ function answerHeight(chain: TestChain, query: URLSearchParams): { status: numbe
 }
 
 function findError(chain: TestChain, method: string, params: readonly unknown[]): NodeError | undefined {
+  const isAhead = method === 'eth_call' && Number(params[1]) > chain.callHeight
+  if (isAhead) return { code: -32000, message: 'header not found' }
   const names = [nameOf(method, params), ...(findPacked(chain, method, params) ?? [])]
   return names.map((name) => chain.errors.get(name)).find((error) => error !== undefined)
 }

@@ -50,8 +50,8 @@ export async function readUnits(
 function toQuestion({ list, key, toUnits, ...position }: Position, units: Units): Question {
   return {
     ...position,
-    keep(word) {
-      const amount = word === undefined ? 0n : toUnits(word)
+    keep(verdict) {
+      const amount = typeof verdict === 'bigint' ? toUnits(verdict) : 0n
       if (amount > 0n) units[list][key] = amount.toString()
     },
   }

@@ -1,0 +1,37 @@
+/**
+ * Rows of tokens whose decimals were not known when they were read. They were kept as unreadable, and their window is
+ * covered, so the engine does not ask for them again. The lasting mark of the list remembers them, by contract and as a
+ * span of blocks, and once the decimals are known, the rows of that contract are read again. Pure.
+ */
+import { z } from 'zod'
+
+export const lateRows = z.object({
+  contract: z.string(),
+  /** Both blocks are included. */
+  first: z.number(),
+  last: z.number(),
+})
+export type LateRows = z.infer<typeof lateRows>
+
+/** Strangers decide how many contracts fail. Rows of further ones stay unreadable. */
+const contractsMax = 200
+
+/** One span for each contract. */
+export function mergeLate(all: readonly LateRows[]): LateRows[] {
+  const merged = new Map<string, LateRows>()
+  for (const one of all) {
+    const { first, last } = merged.get(one.contract) ?? one
+    const span = { first: Math.min(first, one.first), last: Math.max(last, one.last) }
+    if (merged.has(one.contract) || merged.size < contractsMax) merged.set(one.contract, { ...one, ...span })
+  }
+  return [...merged.values()]
+}
+
+/**
+ * What is left after a page of its rows with these blocks. The last block may be cut off, so it is asked for again; a
+ * page that ends where it began has nothing behind it.
+ */
+export function afterPage(late: LateRows, blocks: readonly number[]): LateRows[] {
+  const shownTo = Math.max(late.first, ...blocks)
+  return shownTo > late.first ? [{ ...late, first: shownTo }] : []
+}
