@@ -16,13 +16,12 @@ describe('the price of a day', () => {
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-03T00:00:00.000Z'), '64000.5')
   })
 
-  it('is unknown, not zero, when the source has none; that is final, and requested once', async (t) => {
-    const { db, prices, asked, known, priceOn } = await openPrices(t)
-    known.clear()
+  it('is unknown, not zero, for a day that an answer with other prices leaves out; that is final', async (t) => {
+    const { prices, asked, leaveOut, priceOn } = await openPrices(t)
+    leaveOut('2026-03-02')
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-02T12:00:00Z'), 'undefined')
-    assert.deepEqual(await db.rows('select from daily_prices'), [])
     assert.equal(asked.length, 1)
   })
 
@@ -215,20 +214,101 @@ describe('a source that fails', () => {
     assert.equal(asked.length, 2)
   })
 
-  it('because it does not know a coin is not asked for that coin again', async (t) => {
-    const { prices, asked, faults, moveTo, priceOn } = await openPrices(t)
-    faults.set('bitcoin', new SourceError('data_hole', 'HTTP 404'))
-    moveTo('2026-03-05T12:00:00Z')
-    await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
-    await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
-    await prices.backfill()
-    assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined')
-    assert.equal(asked.length, 1)
-  })
-
   it('does not hide a bug of ours', async (t) => {
     const { db, prices } = await openPrices(t)
     await db.execute('drop table daily_prices cascade')
     await assert.rejects(prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01')), /daily_prices/)
   })
+})
+
+describe('a source that answers without any price', () => {
+  const noon = '2026-03-02T12:00:00Z'
+  const kinds = ['does not know the coin', 'has an empty chart']
+
+  /** A ledger whose source does so for bitcoin, and a clock that moves an hour with each round of upkeep. */
+  async function openWithout(t: Parameters<typeof openPrices>[0], kind: string) {
+    const opened = await openPrices(t)
+    const { prices, faults, known, moveTo } = opened
+    const start = Date.parse('2026-03-05T12:00:00Z')
+    moveTo(new Date(start).toISOString())
+    return {
+      ...opened,
+      stop() {
+        if (kind === 'has an empty chart') known.delete('bitcoin')
+        else faults.set('bitcoin', new SourceError('data_hole', 'HTTP 404'))
+      },
+      recover() {
+        faults.clear()
+        known.set('bitcoin', decimal('64000.5'))
+      },
+      async passHours(from: number, to: number, meanwhile: () => Promise<void> = async () => undefined) {
+        for (let hour = from; hour < to; hour += 1) {
+          moveTo(new Date(start + hour * 3_600_000).toISOString())
+          await meanwhile()
+          await prices.backfill()
+        }
+      },
+    }
+  }
+
+  for (const kind of kinds) {
+    it(`because it ${kind} is asked again, and the prices are there when it has them`, async (t) => {
+      const { prices, stop, recover, moveTo, priceOn } = await openWithout(t, kind)
+      stop()
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+      assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined?')
+      recover()
+      moveTo('2026-03-05T12:01:01Z')
+      await prices.backfill()
+      assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
+    })
+
+    it(`because it ${kind} is believed after two days, and then asked for new days only`, async (t) => {
+      const { db, prices, asked, stop, passHours, priceOn } = await openWithout(t, kind)
+      stop()
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+      await passHours(0, 48)
+      assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined?')
+      await passHours(48, 96)
+      assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined')
+      assert.deepEqual(await db.rows('select from daily_prices'), [])
+      assert.ok(asked.length <= 13, `${asked.length} requests`)
+      const before = asked.length
+      await passHours(96, 97, () => prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01')))
+      await passHours(97, 120)
+      // The day itself, and once more when it has settled.
+      assert.equal(asked.length - before, 2)
+    })
+
+    it(`because it ${kind} is not believed while it has a current price, and is asked once a day`, async (t) => {
+      const { db, prices, asked, stop, recover, passHours, priceOn } = await openWithout(t, kind)
+      stop()
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+      await db.execute(
+        `insert into current_prices (asset_id, price_in_usd, method, source, fetched_at)
+         values ('crypto:bitcoin', 64000.5, 'simple_price', 'a test', '2026-03-11T00:00:00Z')`,
+      )
+      await passHours(0, 120)
+      assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined?')
+      const before = asked.length
+      await passHours(120, 144)
+      assert.equal(asked.length - before, 1)
+      recover()
+      await passHours(144, 169)
+      assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
+    })
+
+    it(`because it ${kind} is not believed about days before those that it had prices for`, async (t) => {
+      const { prices, stop, recover, passHours, priceOn } = await openWithout(t, kind)
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-03'))
+      stop()
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+      await passHours(0, 120)
+      assert.equal(await priceOn('crypto:bitcoin', noon), 'undefined?')
+      assert.equal(await priceOn('crypto:bitcoin', '2026-03-03T12:00:00Z'), '64000.5')
+      recover()
+      await passHours(120, 145)
+      assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
+    })
+  }
 })

@@ -4,11 +4,14 @@
  * limiting us delays prices and nothing else.
  *
  * An asset's days are one request however many users hold it; currencies with the same days share another.
+ *
+ * An answer without any price would be final for all days that were wanted, and a source may give it by mistake. So it
+ * is believed only after it was repeated for two days, and not while another price of the asset contradicts it.
  */
-import { dayMs, getAsset, SourceError } from '@assay/core'
+import { dayMs, getAsset, SourceError, type Day } from '@assay/core'
 import type { DailyAnswer, DailyPrice } from '@assay/connectors'
 import type { Logger } from 'pino'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import { findMissing, toDay, type Days } from './days.ts'
 import { findQuote, type PriceSource } from './source.ts'
 import * as store from './store.ts'
@@ -33,7 +36,12 @@ const failuresPerRoundMax = 2
 const retryFirstMs = 60_000
 const retryMaxMs = 3_600_000
 /** Days that the source refused, because its free plan ends there: the operator may have bought a key since. */
-const olderRetryMs = 24 * 3_600_000
+const olderRetryMs = dayMs
+/** An answer without any price is believed when all answers of this time were. Until then the pauses grow to a day. */
+const noneForMs = 2 * dayMs
+const noneRetryMaxMs = dayMs
+/** A current price of this age still shows that the source knows the asset. */
+const currentMaxMs = dayMs
 
 export async function ensureDaily(deps: DailyPriceDeps, assetIds: readonly string[], fromMs: number): Promise<void> {
   const quoted = assetIds.filter((assetId) => findQuote(getAsset(assetId)) !== undefined)
@@ -126,34 +134,58 @@ async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceEr
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const { fault } = error
-    const { scaleWait } = deps
     deps.log.warn({ source: deps.source.name, assets: assetIds, fault, reason: error.message }, 'no prices for now')
     // The source does not know the coin. That is an answer without prices.
     const none = { answeredFromMs: Date.parse(days.firstDay), prices: new Map<string, DailyPrice[]>() }
     if (fault === 'data_hole') await keep(deps, request, askedAtMs, none)
     // A rate limit says nothing about the asset, which stays due.
-    else if (fault !== 'rate_limited') {
-      const retry = { nowMs: deps.now(), firstMs: scaleWait(retryFirstMs), maxMs: scaleWait(retryMaxMs) }
-      await store.countFailure(deps.db, assetIds, retry)
-    }
+    else if (fault !== 'rate_limited') await retryLater(deps, deps.db, assetIds, retryMaxMs)
     return fault === 'data_hole' ? undefined : fault
   }
 }
 
+async function retryLater(
+  { now, scaleWait }: DailyPriceDeps,
+  sql: Sql,
+  assetIds: readonly string[],
+  maxMs: number,
+): Promise<void> {
+  const retry = { nowMs: now(), firstMs: scaleWait(retryFirstMs), maxMs: scaleWait(maxMs) }
+  await store.countFailure(sql, assetIds, retry)
+}
+
 /** Only the days that the source answered count as read. */
 async function keep(
-  { db, source, scaleWait }: DailyPriceDeps,
+  deps: DailyPriceDeps,
   { assetIds, days, method }: Request,
   askedAtMs: number,
   found: DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>,
 ): Promise<void> {
+  const { db, source, scaleWait } = deps
   const read = { firstDay: toDay(found.answeredFromMs), lastDay: days.lastDay }
   const olderRetryAtMs = read.firstDay > days.firstDay ? askedAtMs + scaleWait(olderRetryMs) : undefined
   await db.transaction(async (tx) => {
     for (const assetId of assetIds.toSorted()) {
       const byDay = new Map((found.prices.get(assetId) ?? []).map((point) => [toDay(point.dayMs), point.price]))
       const prices = [...byDay].map(([day, price]) => ({ day, price }))
+      if (prices.length === 0 && !(await isBelieved(deps, tx, { assetId, firstDay: read.firstDay, askedAtMs }))) {
+        await retryLater(deps, tx, [assetId], noneRetryMaxMs)
+        continue
+      }
       await store.keepDaily(tx, { assetId, source: source.name, method, askedAtMs, read, olderRetryAtMs, prices })
     }
   })
+}
+
+/** Whether the source is right that it has no price of the asset for any of the days. */
+async function isBelieved(
+  { log, source, scaleWait }: DailyPriceDeps,
+  tx: Sql,
+  { assetId, firstDay, askedAtMs }: { assetId: string; firstDay: Day; askedAtMs: number },
+): Promise<boolean> {
+  const sinceMs = await store.noteNone(tx, assetId, askedAtMs)
+  const isRepeated = askedAtMs - sinceMs >= scaleWait(noneForMs)
+  if (isRepeated && !(await store.hasOtherPrice(tx, assetId, firstDay, askedAtMs - currentMaxMs))) return true
+  log.warn({ source: source.name, asset: assetId, firstDay }, 'no price of any day: asking again')
+  return false
 }

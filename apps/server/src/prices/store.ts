@@ -98,7 +98,8 @@ export async function keepDaily(sql: Sql, answer: KeptDays): Promise<void> {
     `update daily_price_reads
      set first_day = least(first_day, $2::date), last_day = greatest(last_day, $3::date),
        read_at = greatest(read_at, $4::timestamptz), failures = 0, retry_at = null,
-       older_retry_at = case when wanted_from < least(first_day, $2::date) then coalesce($5::timestamptz, older_retry_at) end
+       older_retry_at = case when wanted_from < least(first_day, $2::date) then coalesce($5::timestamptz, older_retry_at) end,
+       none_since = case when $6::boolean then none_since end
      where asset_id = $1`,
     [
       assetId,
@@ -106,8 +107,32 @@ export async function keepDaily(sql: Sql, answer: KeptDays): Promise<void> {
       answer.read.lastDay,
       askedAt,
       answer.olderRetryAtMs === undefined ? null : toTime(answer.olderRetryAtMs),
+      prices.length === 0,
     ],
   )
+}
+
+/** The source answered without any price. Returns since when it does. */
+export async function noteNone(sql: Sql, assetId: string, askedAtMs: number): Promise<number> {
+  const { none_since: since } = await sql.row<{ none_since: string }>(
+    `update daily_price_reads set none_since = coalesce(none_since, $2::timestamptz) where asset_id = $1
+     returning none_since`,
+    [assetId, toTime(askedAtMs)],
+  )
+  return Date.parse(since)
+}
+
+/** Whether the source has a current price of the asset, or had a final one for a day after this one. */
+export async function hasOtherPrice(sql: Sql, assetId: string, day: Day, currentSinceMs: number): Promise<boolean> {
+  const { found } = await sql.row<{ found: boolean }>(
+    `select exists (select from current_prices
+         where asset_id = $1 and price_in_usd is not null and fetched_at >= $3::timestamptz)
+       or exists (select from daily_prices p
+         where p.asset_id = $1 and p.day > $2::date and p.source <> 'operator' and p.known_at >= ${settledAt('p.day')})
+       as found`,
+    [assetId, day, toTime(currentSinceMs)],
+  )
+  return found
 }
 
 export async function countFailure(

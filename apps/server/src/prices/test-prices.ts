@@ -20,6 +20,8 @@ export interface TestPrices {
   moveTo(time: string): void
   /** The source answers nothing about earlier days, like a free plan. */
   refuseBefore(day: string | undefined): void
+  /** The source's answers have no price for this day. */
+  leaveOut(day: string): void
   /** `undefined` for no price; with a question mark while the final price may still come. */
   priceOn(assetId: string, at: string): Promise<string>
   /** Asset, day, price, source and method. */
@@ -37,6 +39,7 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
   const lines: string[] = []
   let nowMs = Date.parse('2026-03-05T23:59:59.999Z')
   let refusedBeforeMs = -Infinity
+  const leftOut = new Set<number>()
   const startOf = (fromMs: number): number => Math.max(fromMs, refusedBeforeMs)
 
   const failFor = (names: readonly string[]): void => {
@@ -49,7 +52,7 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
     const price = known.get(name)
     const days: DailyPrice[] = []
     for (let day = fromMs; day < toMs && day <= nowMs; day += dayMs) {
-      if (price !== undefined) days.push({ dayMs: day, price })
+      if (price !== undefined && !leftOut.has(day)) days.push({ dayMs: day, price })
     }
     return days
   }
@@ -83,6 +86,7 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
   return {
     ...{ db, prices, asked, known, faults, lines },
     refuseBefore: (day) => void (refusedBeforeMs = day === undefined ? -Infinity : dayOf(day)),
+    leaveOut: (day) => void leftOut.add(dayOf(day)),
     moveTo: (time) => void (nowMs = Date.parse(time)),
     async priceOn(assetId, at) {
       const atMs = Date.parse(at)

@@ -1039,7 +1039,7 @@ create table daily_prices (
 
 -- One row for each asset that is priced by the day: what is wanted of it, which unbroken run of days the source answered,
 -- and when to try again. Days before the run that the source refused (they may need a paid plan) are asked for again at
--- `older_retry_at`; they do not count as read.
+-- `older_retry_at`; they do not count as read. `none_since`: since then all answers were without any price.
 create table daily_price_reads (
   asset_id text primary key collate "C",
   wanted_from date not null,
@@ -1050,6 +1050,7 @@ create table daily_price_reads (
   failures integer not null default 0,
   retry_at timestamptz(3),
   older_retry_at timestamptz(3),
+  none_since timestamptz(3),
   check (num_nonnulls(first_day, last_day, read_at) in (0, 3))
 );
 
