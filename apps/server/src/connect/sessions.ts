@@ -29,7 +29,7 @@ import type { Owner } from '../owner.ts'
 import type { Client, Tenants, UserName } from '../tenants/index.ts'
 import { parseDisplayOptions } from './display-options.ts'
 import { hashSecret, newSecret } from './secrets.ts'
-import { verifyLoginToken } from './sign-in/login-token.ts'
+import { refuseLogin, verifyLoginToken } from './sign-in/login-token.ts'
 import type { ConnectSession, SignedInBy } from './store.ts'
 import * as store from './store.ts'
 
@@ -72,18 +72,22 @@ export async function beginConnectSession(
   const loginKeyId = login?.keyId ?? null
   const begun = { sessionId: randomUUID(), secretHash, request, options, loginKeyId, lifeSeconds }
   const session = await store.insertSession(db, begun)
+  if (session === undefined) throw refuseLogin(request, 'is signed by a key that was just removed')
   if (login === undefined) return { session, secret }
   const { client } = request
-  const { subject } = login
-  if (client.confirmFirstConsent || client.confirmEveryConsent) {
-    const { tenantKey, tenantId, clientId } = client
-    const claimed = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: subject })
-    const grants = await oauth.listGrants(claimed)
-    if (client.confirmEveryConsent || !grants.some((grant) => grant.clientId === clientId)) {
-      return { session: await store.claimUser(db, session.sessionId, claimed), secret }
-    }
+  const user = { externalUserId: login.subject }
+  if (!client.confirmFirstConsent && !client.confirmEveryConsent) {
+    return { session: await signIn(deps, session, user, 'login_token'), secret }
   }
-  return { session: await signIn(deps, session, { externalUserId: subject }, 'login_token'), secret }
+  const { tenantKey, tenantId, clientId } = client
+  const claimed = await tenants.ensureUser({ tenantKey, tenantId, ...user })
+  const signedIn = await db.transaction(async (tx) => {
+    const { sessionId } = await lock(tx, session.sessionId)
+    const isKnown = !client.confirmEveryConsent && (await oauth.holdGrant(tx, claimed, clientId))
+    if (!isKnown) return store.claimUser(tx, sessionId, claimed)
+    return carryConsent(deps, tx, await store.setUser(tx, sessionId, claimed, 'login_token'))
+  })
+  return { session: signedIn, secret }
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { backgroundFlags, checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
+import { userFlags, checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -60,24 +60,6 @@ const reading = {
   run: z.object({ untilMs: z.int(), stage: z.enum(['recent', 'rest']) }).exactOptional(),
 }
 
-function toReadFlags({ lane, ref }: { lane: string; ref: Owner }, priority: Priority): string[] {
-  const providerId = providerOfLane(lane)
-  return priority === 'interactive' ? readFlags(providerId) : backgroundFlags(providerId, ref.userKey)
-}
-
-function syncPriority({ interactive }: { interactive?: boolean }): Priority {
-  return interactive === true ? 'interactive' : 'background'
-}
-
-/**
- * A refresh has priority over the background until its first page only. During a long first read it has all of that
- * history to read, and would otherwise keep every other job waiting.
- */
-function refreshPriority(payload: { run?: object; kind: string; inBackground?: boolean }): Priority {
-  const { run, kind, inBackground } = payload
-  return inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background'
-}
-
 export const declarations = {
   verify: declare({
     payload: z.object({ ref: connection, lane: z.string(), providerId: z.string() }),
@@ -98,8 +80,10 @@ export const declarations = {
     payload: z.object({ ...reading, interactive: z.boolean().exactOptional() }),
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
-    priority: syncPriority,
-    flags: (payload) => toReadFlags(payload, syncPriority(payload)),
+    priority: ({ interactive }) => (interactive === true ? 'interactive' : 'background'),
+    // The balances of an account that was just connected do not wait for the user's other accounts.
+    flags: ({ lane, ref, interactive }) =>
+      interactive === true ? readFlags(providerOfLane(lane)) : userFlags(providerOfLane(lane), ref.userKey),
     makesRoom: true,
   }),
   refresh: declare({
@@ -112,8 +96,12 @@ export const declarations = {
     }),
     subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
     lane: ({ lane }) => lane,
-    priority: refreshPriority,
-    flags: (payload) => toReadFlags(payload, refreshPriority(payload)),
+    // It has priority over the background until its first page only. A refresh during a long first read has all of that
+    // history to read, and would otherwise keep every other job waiting.
+    priority: ({ run, kind, inBackground }) =>
+      inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
+    // A person may ask for twenty of them within a minute.
+    flags: ({ lane, ref }) => userFlags(providerOfLane(lane), ref.userKey),
     // An application may ask for it for all its users, every minute.
     amongMany: 'background',
     makesRoom: true,

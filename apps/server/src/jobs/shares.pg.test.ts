@@ -57,13 +57,16 @@ describe('the places of a worker', async () => {
     await until('all of them', () => (began.length === 7 && running.size === 0 ? true : undefined))
   })
 
-  it('are never all taken by the background of one user', async (t) => {
+  it('are never all taken by the histories of one user', async (t) => {
     const { hold, running, began, release } = holding()
     t.after(release)
-    const readOf = (userKey: string): string[] => {
-      const ref = { tenantKey: 1, tenantId: 'ten_1', userKey, userId: 'usr_1', connectionKey: 1, connectionId: 'con_1' }
-      return declarations.sync.flags?.({ ref, lane: 'kraken key' }) ?? []
-    }
+    const of = (userKey: string) => ({
+      ref: { tenantKey: 1, tenantId: 'ten_1', userKey, userId: 'usr_1', connectionKey: 1, connectionId: 'con_1' },
+      lane: 'kraken key',
+    })
+    const readOf = (userKey: string): string[] => declarations.sync.flags?.(of(userKey)) ?? []
+    const refresh = { ...of('1'), kind: 'transactions', attempt: 0 } as const
+    assert.deepEqual(declarations.refresh.flags?.(refresh), readOf('1'))
     for (const index of [1, 2, 3, 4, 5]) await add(`many ${index}`, readOf('1'), 'background')
     await queue.start({ hold })
     await until('three of them', () => (running.size === 3 ? true : undefined))

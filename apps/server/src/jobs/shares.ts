@@ -8,7 +8,7 @@
  *   a provider ends after twenty seconds, and can be asked for again and again. With half of the places each, two such
  *   providers would take all of them.
  * - Webhooks have half of the places, and receivers that take long to answer a quarter: tenants choose their receivers.
- * - The background of one user has three quarters of the places: anyone can connect hundreds of public wallets, and each
+ * - The histories and refreshes of one user have three quarters of the places: anyone can connect hundreds of public wallets, and each
  *   of their histories takes a place for twenty seconds at a time.
  * - Mail has half of the places, and counts with the checks: a mail server that hangs leaves places to checks, and both
  *   together leave one to everything else.
@@ -24,8 +24,8 @@ const userPrefix = 'user '
 export const checkFlags = (providerId: string): string[] => [checking, ...readFlags(providerId)]
 /** The flags of a job that reads from this provider. */
 export const readFlags = (providerId: string): string[] => [`${providerPrefix}${providerId}`]
-/** The flags of a job that reads for this user while no person waits for it. */
-export const backgroundFlags = (providerId: string, userKey: string): string[] => [
+/** The flags of a job that reads a history, or that a user can ask for at any time. */
+export const userFlags = (providerId: string, userKey: string): string[] => [
   ...readFlags(providerId),
   `${userPrefix}${userKey}`,
 ]

@@ -73,6 +73,16 @@ export async function findConsent(
   )
 }
 
+/** Whether there is a live grant, which then does not end before the transaction does. */
+export async function holdGrant(tx: Sql, userKey: string, clientId: string): Promise<boolean> {
+  const held = await tx.maybeRow(
+    `select from grants
+     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz for share`,
+    [userKey, clientId, tx.now()],
+  )
+  return held !== undefined
+}
+
 /** False when the user has no live grant to this client. */
 export async function revokeGrant(tx: Sql, userKey: string, clientId: string): Promise<boolean> {
   // Codes first: one that is being redeemed is waited for, and its family is then among those that end below.

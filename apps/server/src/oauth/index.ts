@@ -60,8 +60,9 @@ export interface OauthDeps {
   widgetUrl: string
   onCodeRedeemed: ExchangeDeps['onCodeRedeemed']
   /**
-   * In the transaction that ends the user's grant to a client, or all of the user's grants, before their codes are
-   * deleted: a consent that is on its way to a code must not bring the grant back.
+   * In the transaction that ends the user's grant to a client, or all of the user's grants: a consent that is on its
+   * way to a code must not bring the grant back. It is called before the codes are deleted, and again when the grants
+   * have ended: a session that was let in because of the grant (`holdGrant`) is visible only then.
    */
   onGrantEnding?: (tx: Sql, user: Owner, clientId: string | null) => Promise<void>
   /** In the transaction that ends the grant. */
@@ -160,6 +161,9 @@ export function createOauth(deps: OauthDeps) {
     lockUser: (tx: Sql, user: Owner): Promise<void> => grants.lockGrants(tx, user.userKey),
     /** The user is deleted: ends every code, token and grant of the user. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
+    /** Whether there is a live grant, which then does not end before the transaction does. */
+    holdGrant: (tx: Sql, user: Owner, clientId: string): Promise<boolean> =>
+      grants.holdGrant(tx, user.userKey, clientId),
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
     listGrants: (user: Pick<Owner, 'userKey'>) => grants.listGrants(db, user.userKey),
     listEndedGrants: (user: Owner) => grants.listEndedGrants(db, user.userKey),
@@ -184,6 +188,7 @@ function revokeGrant({ db, onGrantEnding, onGrantRevoked }: OauthDeps, user: Own
     const { clientId } = grant
     await onGrantEnding?.(tx, user, clientId)
     if (!(await grants.revokeGrant(tx, user.userKey, clientId))) return false
+    await onGrantEnding?.(tx, user, clientId)
     await onGrantRevoked?.(tx, { ...user, grantId })
     await noteUser(tx, user)
     const { tenantId, userId } = user
@@ -198,6 +203,7 @@ function endGrants({ db, onGrantEnding }: OauthDeps, user: Owner): Promise<numbe
     await onGrantEnding?.(tx, user, null)
     const ended = await grants.revokeGrants(tx, user.userKey)
     if (ended.length === 0) return 0
+    await onGrantEnding?.(tx, user, null)
     await noteUser(tx, user)
     const { tenantId, userId } = user
     for (const { grantId, clientId } of ended) {

@@ -34,6 +34,8 @@ export interface Reach {
   /** Where histories begin; undefined when a list does not reach back to it. */
   beginningMs: number | undefined
   holes: readonly Interval[]
+  /** There is a list of which nothing has been read. */
+  hasUnread: boolean
 }
 
 export interface ProvedSource {
@@ -87,6 +89,8 @@ export async function prove(
   if (reach === undefined || at === undefined) {
     return { waitingForMs: standing.unproved_at === null ? undefined : Date.parse(standing.unproved_at) }
   }
+  // There is no first verdict without a whole history. A later one must not stand while a part is missing.
+  if (reach.hasUnread && standing.proof_grade === null) return { waitingForMs: undefined }
   const isWide = thorough || reach.holes.length > 0 || standing.proof_grade === null
   const walk = await walkRecords(deps.db, ref, source, reach, { standing, at, thorough })
   const keys = new Set([...standing.due.map(({ asset_key }) => asset_key), ...standing.unsettled])

@@ -243,9 +243,10 @@ export function toReach(
     // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
     const isLeftOut = standing.goneSinceMs !== undefined || (stream?.partitioned === true && isNeverExpected(standing))
     if (stream === undefined || isLeftOut) return []
-    const missing = (run.missing.get(id) ?? []).map((window) => toMissing(stream, window, run.untilMs))
-    const spans = [...toLasting(toReadList(stream, standing)), ...missing].toSorted((a, b) => a.startMs - b.startMs)
-    return [{ stream, spans, missing }]
+    const missing = (run.missing.get(id) ?? []).flatMap((window) => toMissing(stream, standing, window, run.untilMs))
+    const covered = toLasting(toReadList(stream, standing))
+    const spans = [...covered, ...missing].toSorted((a, b) => a.startMs - b.startMs)
+    return [{ stream, covered, spans, missing }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
@@ -256,7 +257,8 @@ export function toReach(
     ...gapsBetween(spans, spans[0]?.startMs ?? 0, untilMs),
     ...missing,
   ])
-  return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes }
+  const hasUnread = read.some(({ covered }) => covered.length === 0)
+  return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes, hasUnread }
 }
 
 interface LeftOut {
@@ -264,9 +266,20 @@ interface LeftOut {
   untilMs: number
 }
 
-/** A window in blocks has times only as far as pages of it were read. */
-function toMissing({ unit }: Stream, { start, end, startMs, endMs }: CoveredSpan, untilMs: number): TimeSpan {
-  return unit === 'ms' ? { startMs: start, endMs: end } : { startMs: startMs ?? beginningMs, endMs: endMs ?? untilMs }
+/** A window in blocks has no times of its own when no page of it was read, but what was read around it has. */
+function toMissing(
+  { unit }: Stream,
+  { covered }: ListStanding,
+  { start, end, startMs, endMs }: CoveredSpan,
+  untilMs: number,
+): TimeSpan[] {
+  // A list that is gone is missing from the beginning to the end. It is reported by its name.
+  if (end === Infinity) return []
+  if (unit === 'ms') return [{ startMs: start, endMs: end }]
+  const before = covered.findLast((span) => span.end <= start)
+  const after = covered.find((span) => span.start >= end)
+  const fromMs = startMs ?? before?.endMs ?? beginningMs
+  return [{ startMs: fromMs, endMs: Math.max(fromMs, endMs ?? after?.startMs ?? untilMs) }]
 }
 
 export interface Completeness {

@@ -227,6 +227,8 @@ describe('a list that the provider cannot give', async () => {
       assert.deepEqual(await judge(ref), ['proved', [['1', []]]])
       provider.partitions = [...provider.partitions, { stream: 'ledger', partition: 'B' }]
       provider.answerBalances = () => balanceOf('0.25')
+      assert.deepEqual(await judge(ref), ['proved', [['1', []]]], 'it may pass')
+      for (let failures = 2; failures < 8; failures += 1) await reader.run(ref)
       assert.deepEqual(await judge(ref), ['explained', [['0.25', ['coverage_hole']]]])
     })
   }

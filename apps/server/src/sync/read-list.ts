@@ -361,6 +361,8 @@ async function leaveOut(
   const { list, window } = walk
   const id = listIdOf(list)
   reading.faults.set(id, stop.error)
+  // Its pages will be read again from the start of the window, so they are not progress.
+  reading.progressed.delete(id)
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
   reading.allowance.countPage()
   return 'closed'

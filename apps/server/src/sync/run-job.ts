@@ -26,6 +26,11 @@ const runMaxMs = 15 * minuteMs
  * began again before each list had its turn would read the first ones again, and nothing would ever be derived.
  */
 const listMaxMs = 10_000
+/**
+ * After so many failures in a row, some four minutes, the balances are judged around what the provider cannot give.
+ * Most holes close sooner, and an application would be told twice that the verdict changed.
+ */
+const judgedAfter = 8
 /** After so many breakdowns in a row, unfinished windows are read from the start: a bookmark may be what breaks. */
 const bookmarksDroppedAfter = 3
 
@@ -82,8 +87,7 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
       // Being overtaken is not a failure: the queue would retry it with growing pauses.
       return requeue(deps, job, { delayMs: overtakenDelayMs, run: result.run })
     case 'fault':
-      if (result.isRead && result.isProofDue) await deps.prove(ref, opened, result.reach, { signal })
-      return backOff(deps, job, result, outcome.error)
+      return backOff(deps, job, result, outcome.error, signal)
   }
 }
 
@@ -123,7 +127,13 @@ async function requeue(deps: ReadingDeps, { ref, opened }: Job, when: When): Pro
   })
 }
 
-async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: SourceError): Promise<void> {
+async function backOff(
+  deps: ReadingDeps,
+  job: Job,
+  result: ReadResult,
+  error: SourceError,
+  signal: AbortSignal,
+): Promise<void> {
   const { ref, opened } = job
   const { providerId, keyLane } = opened
   const { fault, message, unread } = error
@@ -133,6 +143,9 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   const level = fault === 'rate_limited' || isKnownAway ? 'info' : 'warn'
   deps.log[level]({ connection: ref.connectionId, provider: providerId, fault, reason: message }, 'reading stopped')
   const failures = await store.countFailure(deps.db, ref, { restart: result.hasProgressed })
+  if (failures >= judgedAfter && result.isRead && result.isProofDue) {
+    await deps.prove(ref, opened, result.reach, { signal })
+  }
   const nextTryInMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(failures, deps.random()))
   const sinceMs = isKnownAway ? error.sinceMs : undefined
   const { lacksBalances: isOfBalances } = result

@@ -5,14 +5,15 @@
  * does not matter whether an exchange starts with the oldest or the newest rows, or how long its pages are. The price
  * is two extra calls for each piece with rows, or one where the exchange documents its page length.
  *
- * Times do not lead past a moment with more rows than a page has. What lies on its other side is read, and then the
- * window is reported as one that the exchange cannot give: some rows of that moment may be missing.
+ * Times do not lead past a moment with more rows than a page has. What lies on its other side is read, and a record
+ * that counts as unreadable stands for the rows of that moment that may be missing: a fault would end the list there in
+ * every run.
  *
  * If an exchange does not accept a start or an end, the walk goes in the other direction only, and the stream's
  * `providerLimit` says what may be missing.
  */
 import { SourceError } from '@assay/core'
-import type { Page, PageRequest, Window } from '../kit/connector.ts'
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
 import type { ReadList } from './catalogue/lists.ts'
@@ -24,7 +25,7 @@ import { withAssets, withLost } from './state.ts'
  * near side of the edge, and `past_` the edge itself. Exchanges that exclude the bounds they are given do not get that
  * far: `at_` shows them the rows beyond the edge.
  */
-type Step = 'whole' | 'before' | 'at_oldest' | 'past_oldest' | 'behind' | 'at_newest' | 'past_newest' | 'cut'
+type Step = 'whole' | 'before' | 'at_oldest' | 'past_oldest' | 'behind' | 'at_newest' | 'past_newest'
 
 /** The page mark of a walk: a piece of the window, and the part of it to request next. */
 interface PageMark {
@@ -36,8 +37,8 @@ interface PageMark {
   newestMs: number
   /** For lists that are not read by time: the rows or pages read so far, or the next id. */
   passed: number
-  /** One moment of the window filled a page. */
-  isCut: boolean
+  /** The rows of the longest page so far. */
+  longest: number
 }
 
 /** For an exchange that does not document its pages: few have shorter ones. */
@@ -63,7 +64,6 @@ export async function fetchPage(client: CcxtClient, list: ReadList, request: Pag
 async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
   const { window, pageMark, partition, state } = request
   const mark = pageMark === null ? firstMark(list, window) : readMark(pageMark)
-  if (mark.step === 'cut') throw new SourceError('data_hole', `${list.call}: more rows of one moment than a page has`)
   if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
   const markets = await client.listMarkets()
   const key = list.by === null ? undefined : partition
@@ -71,10 +71,13 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const { sinceMs, params } = toQuestion(list, mark)
   const rows = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
   const read = rows.map((row) => readRow(client, list.stream, row, markets, window))
-  const next = nextMark(list, mark, read, window)
+  const walked = { ...mark, longest: Math.max(mark.longest, read.length) }
+  const next = nextMark(list, walked, read, window)
+  const cutMs = next === undefined ? undefined : findCutMoment(list, walked, next, read)
+  const missed = cutMs === undefined ? [] : [toMissed(cutMs)]
   const learned = withAssets(state, new Set(read.flatMap(({ codes }) => codes)))
   return {
-    records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values()]),
+    records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed]),
     next: next === undefined ? null : writeMark(next),
     ...(next === undefined && list.isWhole ? { complete: window } : {}),
     ...(learned === undefined ? {} : { state: learned }),
@@ -85,9 +88,9 @@ function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-function toPiece({ spanMs }: ReadList, startMs: number, window: Window, isCut = false): PageMark {
+function toPiece({ spanMs }: ReadList, startMs: number, window: Window, longest = 0): PageMark {
   const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
-  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, isCut }
+  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, longest }
 }
 
 interface Question {
@@ -142,7 +145,7 @@ function toUnit({ unit }: ReadList, atMs: number): number {
 function nextMark(list: ReadList, mark: PageMark, read: readonly ReadRow[], window: Window): PageMark | undefined {
   if (list.paging !== undefined) return nextCounted(list, mark, read)
   const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
-  if (times.length === 0 && isFull(list, read.length)) {
+  if (times.length === 0 && isFull(list, mark, read.length)) {
     throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
   }
   const span = {
@@ -218,18 +221,34 @@ function nextAtEdge(list: ReadList, mark: PageMark, span: Span): PageMark | unde
   const step = furtherSteps[mark.step]
   const { sinceMs, untilMs } = toBounds(list, mark)
   const lastMs = toUnit(list, untilMs) * unitMs[list.unit]
-  if (step === undefined || isShort || count < 2 || oldestMs < sinceMs || newestMs > lastMs) return undefined
-  const isOneMoment = oldestMs === newestMs || step === 'past_oldest' || step === 'past_newest'
-  return { ...mark, step, isCut: mark.isCut || (isOneMoment && isFull(list, count)) }
+  const isOutside = oldestMs < sinceMs || newestMs > lastMs
+  return step === undefined || isShort || count < 2 || isOutside ? undefined : { ...mark, step }
 }
 
-function isFull({ pageSize, limit }: ReadList, rows: number): boolean {
-  return rows >= (pageSize ?? limit ?? pageSizeDefault)
+/** The moment whose rows have filled this page, so that there may be more of them. */
+function findCutMoment(list: ReadList, mark: PageMark, next: PageMark, read: readonly ReadRow[]): number | undefined {
+  if (next.step !== furtherSteps[mark.step] || !isFull(list, mark, read.length)) return undefined
+  const times = new Set(read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs))
+  const isOneMoment = times.size === 1 || next.step === 'past_oldest' || next.step === 'past_newest'
+  return isOneMoment ? Math.min(...times) : undefined
+}
+
+/** A later read of the moment writes the same record. */
+function toMissed(atMs: number): RawRecord {
+  return {
+    key: `moment:${atMs}:cut`,
+    occurredAtMs: atMs,
+    body: JSON.stringify({ timestamp: atMs }),
+    unreadable: 'the exchange has more rows of this moment than it gives',
+  }
+}
+
+function isFull({ pageSize, limit }: ReadList, { longest }: PageMark, rows: number): boolean {
+  return rows >= (pageSize ?? limit ?? Math.max(pageSizeDefault, longest))
 }
 
 function nextPiece(list: ReadList, mark: PageMark, window: Window): PageMark | undefined {
-  if (mark.endMs < window.end) return toPiece(list, mark.endMs, window, mark.isCut)
-  return mark.isCut ? { ...mark, step: 'cut' } : undefined
+  return mark.endMs >= window.end ? undefined : toPiece(list, mark.endMs, window, mark.longest)
 }
 
 /** Lists by offset, page or id end with an empty page. */
@@ -242,15 +261,14 @@ function nextCounted({ paging }: ReadList, mark: PageMark, read: readonly ReadRo
   return ids.length > 0 && next > mark.passed ? { ...mark, passed: next } : undefined
 }
 
-function writeMark({ step, startMs, endMs, oldestMs, newestMs, passed, isCut }: PageMark): string {
-  return [step, startMs, endMs, oldestMs, newestMs, passed, Number(isCut)].join(':')
+function writeMark({ step, startMs, endMs, oldestMs, newestMs, passed, longest }: PageMark): string {
+  return [step, startMs, endMs, oldestMs, newestMs, passed, longest].join(':')
 }
 
 function readMark(pageMark: string): PageMark {
   const [, step, ...numbers] =
-    /^(whole|before|behind|(?:at|past)_(?:oldest|newest)|cut):(\d+):(\d+):(\d+):(\d+):(\d+):([01])$/.exec(pageMark) ??
-    []
-  const [startMs, endMs, oldestMs = 0, newestMs = 0, passed = 0, isCut = 0] = numbers.map(Number)
+    /^(whole|before|behind|(?:at|past)_(?:oldest|newest)):(\d+):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(pageMark) ?? []
+  const [startMs, endMs, oldestMs = 0, newestMs = 0, passed = 0, longest = 0] = numbers.map(Number)
   if (startMs === undefined || endMs === undefined) throw new RangeError('not a page mark of this list')
-  return { step: step as Step, startMs, endMs, oldestMs, newestMs, passed, isCut: isCut === 1 }
+  return { step: step as Step, startMs, endMs, oldestMs, newestMs, passed, longest }
 }

@@ -113,7 +113,8 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const walked = note(at, kept, replaceableFrom(context))
   const late = mergeLate([...walked.late, ...shown.flatMap((one) => one.late ?? [])])
   if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
-  const again = await readLate(context, late)
+  // Other windows of the list may have ended since this walk began.
+  const again = await readLate(context, mergeLate([...readLastingMark(lastingMark).late, ...late]))
   const ended = await finish(context, window, lastingMark, { ...walked, late: again.late })
   return { records: [...records, ...again.records], next: null, ...ended }
 }
@@ -133,9 +134,9 @@ async function listRows(
 }
 
 function startOf(window: Window, lastingMark: string | null): PageMark {
-  const { recents, late } = readLastingMark(lastingMark)
+  const { recents } = readLastingMark(lastingMark)
   const unseen = recents.filter(({ block }) => isInside(window, block))
-  return { ...startAt(window.start), unseen, shown: [], late }
+  return { ...startAt(window.start), unseen, shown: [], late: [] }
 }
 
 function readMark(pageMark: string): PageMark {
@@ -370,10 +371,11 @@ async function withDecimals(
   })
 }
 
-/** One request each, within the time of one page. The others wait for the next read of the list. */
-const lateContractsMax = 5
-
-/** Reads the rows again whose decimals are known by now. */
+/**
+ * Reads the rows of one contract again whose decimals are known by now; the other contracts wait for the next reads of
+ * the list. It is one request more than the page is charged for, and mends what is covered already, so a failure does
+ * not fail the page: that contract goes behind the others.
+ */
 async function readLate(
   context: PageContext,
   late: readonly LateRows[],
@@ -381,12 +383,15 @@ async function readLate(
   if (late.length === 0) return { records: [], late: [] }
   const contracts = new Map(late.map(({ contract, first }) => [contract, first]))
   const decimals = await context.findDecimals(context.tokens, contracts)
-  const ready = late.filter(({ contract }) => decimals.has(contract)).slice(0, lateContractsMax)
-  const read = await inGroups(ready, (one) => readLateRows(context, one))
-  const waiting = late.filter((one) => !ready.includes(one))
-  return {
-    records: read.flatMap(({ records }) => records),
-    late: mergeLate([...waiting, ...read.flatMap((one) => one.late)]),
+  const ready = late.find(({ contract }) => decimals.has(contract))
+  if (ready === undefined) return { records: [], late: [...late] }
+  const waiting = late.filter((one) => one !== ready)
+  try {
+    const read = await readLateRows(context, ready)
+    return { records: read.records, late: mergeLate([...waiting, ...read.late]) }
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    return { records: [], late: mergeLate([...waiting, ready]) }
   }
 }
 

@@ -35,10 +35,8 @@ export async function verifyLoginToken(
   request: AuthorizationRequest,
   token: string,
 ): Promise<Login> {
-  const { redirectUri, state, client, codeChallenge } = request
-  // The reason helps the client's developers; the token itself is never repeated.
-  const refuse = (reason: string): OAuthError =>
-    new OAuthError('invalid_request', `login_token ${reason}`, { redirectUri, state })
+  const { client, codeChallenge } = request
+  const refuse = (reason: string): OAuthError => refuseLogin(request, reason)
 
   const keys = await deps.listLoginKeys(client.clientId)
   if (keys.length === 0) throw refuse('cannot be used: this client has no login key')
@@ -63,6 +61,11 @@ export async function verifyLoginToken(
   })
   if (!fresh) throw refuse('was used before')
   return { subject: sub, keyId }
+}
+
+/** The reason helps the client's developers; the token itself is never repeated. */
+export function refuseLogin({ redirectUri, state }: AuthorizationRequest, reason: string): OAuthError {
+  return new OAuthError('invalid_request', `login_token ${reason}`, { redirectUri, state })
 }
 
 function isName(claim: unknown): claim is string {

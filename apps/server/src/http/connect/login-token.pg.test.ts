@@ -327,6 +327,24 @@ describe('signing in by login_token', async () => {
       assert.equal((await beginAs('quinn')).session.step, 'sign_in')
     })
 
+    it('a session that begins while the consent is being ended waits for that, and asks for the person', async (t) => {
+      await consent((await beginAs('ruth')).secret)
+      await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
+      const waits = `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%from grants%'`
+      const begun = await connect.db.transaction(async (tx) => {
+        await tx.execute('update grants set revoked_at = granted_at')
+        const begins = { session: beginAs('ruth'), hasBegun: false }
+        void begins.session.then(() => (begins.hasBegun = true))
+        await until('the session waits, or has begun', async () =>
+          begins.hasBegun || (await connect.db.rows(waits)).length > 0 ? true : undefined,
+        )
+        return begins
+      })
+      assert.equal((await begun.session).session.step, 'sign_in')
+    })
+
     it('the person proves an address once; later first consents ask for the same address', async (t) => {
       await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
       t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))

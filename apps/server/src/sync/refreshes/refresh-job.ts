@@ -37,11 +37,11 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
   const request = { what: kind, run: payload.run, interactive: payload.inBackground !== true, signal }
-  const { outcome, run, reach, isRead, isProofDue, lacksBalances } = await readConnection(deps, ref, opened, request)
+  const { outcome, run, reach, isProofDue, lacksBalances } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
-  if (kind === 'transactions' && isRead && isProofDue) await deps.prove(ref, opened, reach, { signal })
   switch (outcome.kind) {
     case 'done':
+      if (kind === 'transactions' && isProofDue) await deps.prove(ref, opened, reach, { signal })
       return succeed(deps, opened, payload)
     case 'more':
       return queueRefresh(deps.db, next, 0)
