@@ -18,7 +18,7 @@ export interface TestService {
   /** For further processes of the same installation, such as a worker that will be killed. */
   environment: Record<string, string>
   /** Starts a further process of the same installation and role, with other settings, and returns where it listens. */
-  startBeside(settings: Record<string, string>): Promise<string>
+  startBeside(owner: Pick<TestContext, 'after'>, settings: Record<string, string>): Promise<string>
   stop(): Promise<void>
 }
 
@@ -74,11 +74,11 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
   t.after(stop)
   const { url } = service
   if (url === undefined) throw new Error('a service that serves requests has an address')
-  const startBeside = async (settings: Record<string, string>): Promise<string> => {
+  const startBeside: TestService['startBeside'] = async (owner, settings) => {
     // Providers send people back to the one widget of the installation.
     const widget = { ASSAY_WIDGET_URL: `${url}/connect` }
     const other = await startRole(role, { ...environment, ...widget, ...settings }, options.logTo)
-    t.after(() => other.stop())
+    owner.after(() => other.stop())
     return other.url ?? ''
   }
   return { url, db, sandbox, environment, startBeside, stop }

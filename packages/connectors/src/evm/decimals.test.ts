@@ -158,6 +158,26 @@ describe('the decimals of a token', () => {
     }
   })
 
+  it('are still waited for when an older window of the list ends later', async (t) => {
+    const at = (block: number) => ({ blockNumber: String(block), timeStamp: String(timeOf(block)), hash: word(block) })
+    const known = Array.from({ length: 1_200 }, (_, index) => row(usdc, at(100 + index)))
+    const { chain, reader } = await openWallet(t, ...known, row(coin, at(19_000)))
+    chain.calls.set(`${usdc} ${decimals}`, word(6))
+    chain.errors.set(`${coin} ${decimals}`, { code: -32_000, message: 'header not found' })
+    const older = { unit: 'block', start: 0, end: 18_000 } as const
+    const list = { stream: 'erc20', partition: '1', state: {} } as const
+    const first = await reader.fetchPage({ ...list, window: older, pageMark: null, lastingMark: null })
+    assert.ok(first.next !== null)
+    let { lastingMark } = await walk(reader, {}, 18_000)
+    assert.match(lastingMark ?? '', new RegExp(coin))
+    for (let pageMark: string | null = first.next; pageMark !== null;) {
+      const page: Page = await reader.fetchPage({ ...list, window: older, pageMark, lastingMark })
+      lastingMark = page.lastingMark ?? lastingMark
+      pageMark = page.next
+    }
+    assert.match(lastingMark ?? '', new RegExp(coin))
+  })
+
   it('are asked for a few times, then once a day, and are zero if a contract has not answered for a week', async (t) => {
     const { chain } = await openWallet(t, row(coin), row(second))
     chain.errors.set(`${coin} ${decimals}`, failing)
