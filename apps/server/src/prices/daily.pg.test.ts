@@ -298,6 +298,19 @@ describe('a source that answers without any price', () => {
       assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
     })
 
+    it(`because it ${kind} is asked at once for older days that are wanted newly`, async (t) => {
+      const { prices, asked, stop, recover, passHours, priceOn } = await openWithout(t, kind)
+      stop()
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-03'))
+      await passHours(0, 30)
+      recover()
+      const before = asked.length
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-03'))
+      assert.equal(asked.length, before)
+      await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+      assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
+    })
+
     it(`because it ${kind} is not believed about days before those that it had prices for`, async (t) => {
       const { prices, stop, recover, passHours, priceOn } = await openWithout(t, kind)
       await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-03'))

@@ -36,7 +36,10 @@ export async function wantDays(sql: Sql, assetIds: readonly string[], days: Days
     `insert into daily_price_reads as r (asset_id, wanted_from, wanted_to)
      select distinct asset_id, $2::date, $3::date from unnest($1::text[]) as w (asset_id) order by asset_id
      on conflict (asset_id) do update
-       set wanted_from = least(r.wanted_from, excluded.wanted_from), wanted_to = greatest(r.wanted_to, excluded.wanted_to)
+       set wanted_from = least(r.wanted_from, excluded.wanted_from), wanted_to = greatest(r.wanted_to, excluded.wanted_to),
+         -- Older days do not wait because newer ones have no price.
+         retry_at = case when r.wanted_from > excluded.wanted_from and r.none_since is not null then null
+           else r.retry_at end
        where r.wanted_from > excluded.wanted_from or r.wanted_to < excluded.wanted_to`,
     [[...assetIds], days.firstDay, days.lastDay],
   )

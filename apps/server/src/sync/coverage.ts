@@ -252,7 +252,8 @@ export function toReach(
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
   if (streams.some(isMissing) || read.some(({ spans }) => spans.length === 0)) return undefined
   const untilMs = Math.min(...read.map(({ spans }) => Math.max(...spans.map(({ endMs }) => endMs))))
-  const isWhole = read.every(({ spans }) => (spans[0]?.startMs ?? Infinity) <= beginningMs)
+  // A list of which nothing has been read is a hole beside the others, and does not decide where they begin.
+  const isWhole = read.every(({ covered }) => (covered[0]?.startMs ?? beginningMs) <= beginningMs)
   const holes = read.flatMap(({ spans, missing }) => [
     ...gapsBetween(spans, spans[0]?.startMs ?? 0, untilMs),
     ...missing,

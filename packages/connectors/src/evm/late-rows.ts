@@ -29,9 +29,10 @@ export function mergeLate(all: readonly LateRows[]): LateRows[] {
 
 /**
  * What is left after a page of its rows with these blocks. The last block may be cut off, so it is asked for again; a
- * page that ends where it began has nothing behind it.
+ * page that ends where it began has nothing behind it. A page without rows is the answer of an index that is behind.
  */
 export function afterPage(late: LateRows, blocks: readonly number[]): LateRows[] {
+  if (blocks.length === 0) return [late]
   const shownTo = Math.max(late.first, ...blocks)
   return shownTo > late.first ? [{ ...late, first: shownTo }] : []
 }
