@@ -186,13 +186,8 @@ function toWeak(grade: Grade, grades: readonly Grade[]): ErrorItem {
 }
 
 /**
- * The keys that sign claims (ES256, RFC 7518 §3.4). An API process signs while a request waits, and must not hold a
- * secret that is reserved for workers, so each key is derived from a server key, and the newest signs. The database
- * keeps the public halves, because a statement must verify after its server key has left the ring.
- */
-/**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a
- * rotation stays published for its statements; one that has leaked must not.
+ * rotation stays published for its statements, and goes with the others.
  */
 export async function withdrawClaimKeys(sql: Sql, secrets: ClaimsDeps['secrets']): Promise<number> {
   const kept = await Promise.all(secrets.map(toClaimKey))
@@ -202,6 +197,11 @@ export async function withdrawClaimKeys(sql: Sql, secrets: ClaimsDeps['secrets']
   )
 }
 
+/**
+ * The keys that sign claims (ES256, RFC 7518 §3.4). An API process signs while a request waits, and must not hold a
+ * secret that is reserved for workers, so each key is derived from a server key, and the newest signs. The database
+ * keeps the public halves, because a statement must verify after its server key has left the ring.
+ */
 interface ClaimKey {
   kid: string
   publicJwk: JWK
