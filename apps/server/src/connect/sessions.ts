@@ -71,10 +71,13 @@ export async function beginConnectSession(
   const secretHash = hashSecret(secret)
   const loginKeyId = login?.keyId ?? null
   const begun = { sessionId: randomUUID(), secretHash, request, options, loginKeyId, lifeSeconds }
-  const session = await store.insertSession(db, begun)
-  if (session === undefined) throw refuseLogin(request, 'is signed by a key that was just removed')
-  if (login === undefined) return { session, secret }
+  if (login === undefined) return { session: await store.insertSession(db, begun), secret }
   const { client } = request
+  const session = await db.transaction(async (tx) => {
+    const isThere = await tenants.holdLoginKey(tx, client.clientId, login.keyId)
+    if (!isThere) throw refuseLogin(request, 'is signed by a key that was just removed')
+    return store.insertSession(tx, begun)
+  })
   const user = { externalUserId: login.subject }
   if (!client.confirmFirstConsent && !client.confirmEveryConsent) {
     return { session: await signIn(deps, session, user, 'login_token'), secret }

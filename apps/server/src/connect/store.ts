@@ -54,17 +54,14 @@ export interface NewSession {
   lifeSeconds: number
 }
 
-/** Undefined when its login key was removed since the token was verified. */
-export async function insertSession(sql: Sql, session: NewSession): Promise<ConnectSession | undefined> {
+export async function insertSession(sql: Sql, session: NewSession): Promise<ConnectSession> {
   const { request, options } = session
-  return sql.maybeRow<ConnectSession>(
+  return sql.row<ConnectSession>(
     `insert into connect_sessions (id, secret_hash, tenant_key, tenant_id, client_id, redirect_uri, state,
        code_challenge, code_challenge_method, scopes, display, web_message_origin, lang, theme, provider_id,
        connection_id, created_at, expires_at, login_key_id)
-     select $1, $2::bytea, $3::integer, $4, $5, $6, $7, $8, $9, $10::text[], $11, $12, $13, $14, $15, $16,
-       $17::timestamptz, $17::timestamptz + make_interval(secs => $18), $19
-     where $19::text is null
-       or exists (select from client_login_keys where client_id = $5 and key_id = $19 for key share)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17::timestamptz,
+       $17::timestamptz + make_interval(secs => $18), $19)
      returning ${columns}`,
     [
       session.sessionId,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
+import { userFlags } from './shares.ts'
 import { openQueue, queueTask, type TestTask } from './test-queue.ts'
 
 describe('a background job', async () => {
@@ -55,6 +56,30 @@ describe('a background job', async () => {
     await until('the person', () => (ended.includes('person') ? true : undefined))
     assert.deepEqual(ended, ['same asked to end', 'person'])
     release()
+  })
+
+  it('ends early when its user waits and has used up a share of the places, and those of others continue', async (t) => {
+    const { began, ended, read, serve: task, release } = tasks()
+    t.after(release)
+    await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 8 })
+    const flagsOf = (user: string): string[] => userFlags('kraken', user)
+    for (const [name, user] of [
+      ['other', '2'],
+      ...Array.from({ length: 6 }, (_, index) => [`own ${index}`, '1']),
+    ] as const) {
+      await queueTask(queue.db, {
+        task: 'read',
+        payload: { name },
+        key: name ?? '',
+        lane: name ?? '',
+        flags: flagsOf(user ?? ''),
+      })
+      await until(`${name}`, () => (began.includes(name ?? '') ? true : undefined))
+    }
+    const person = { task: 'serve', payload: { name: 'person' }, key: 'person', lane: 'person', flags: flagsOf('1') }
+    await queueTask(queue.db, { ...person, priority: 'interactive' })
+    await until('the person', () => (ended.includes('person') ? true : undefined))
+    assert.deepEqual(ended, ['own 0 asked to end', 'person'])
   })
 
   it('continues while slots are free, and when its task does not make room', async () => {

@@ -2,21 +2,24 @@
  * Background jobs make room for people. A background job may take twenty seconds. A person who adds a key or presses
  * "refresh" would wait that long when every slot of every worker is taken, or when the background is using the same
  * key. So each worker looks for interactive jobs that cannot begin, and asks one of its own background jobs to end
- * early: its signal is aborted, it finishes the current page, queues the rest and returns.
+ * early: its signal is aborted, it finishes the current page, queues the rest and returns. Where the share of a user is
+ * used up, one of that user's own jobs is asked.
  */
 import type { Database } from '../db/index.ts'
 import { listInteractive } from './queue-store.ts'
+import { isOfUser } from './shares.ts'
 
 interface RunningJob {
   /** Null when it runs outside every lane. */
   laneId: number | null
+  flags: readonly string[]
   startedAtMs: number
   stop: AbortController
 }
 
 export interface Room {
   /** The signal of a job that can be asked to end early. */
-  enter(jobId: string, laneId: number | null): AbortSignal
+  enter(jobId: string, laneId: number | null, flags: readonly string[]): AbortSignal
   leave(jobId: string): void
   /**
    * Checks the queue once. `isFull` says that this worker has no free slot; it takes no job that has one of the flags.
@@ -34,29 +37,37 @@ export function createRoom(db: Database): Room {
     job?.stop.abort()
   }
   const inLane = (laneId: number): RunningJob | undefined => [...running.values()].find((job) => job.laneId === laneId)
-  /** The job that has held its slot longest, among those not asked yet. */
-  const longest = (): RunningJob | undefined =>
-    [...running.values()]
-      .filter(({ stop }) => !stop.signal.aborted)
-      .toSorted((a, b) => a.startedAtMs - b.startedAtMs)[0]
+  /** Finds places: those that are about to become free first, then that of the job that has held its own longest. */
+  function startAsking(isCounted: (job: RunningJob) => boolean): () => void {
+    const counted = [...running.values()].filter(isCounted).toSorted((a, b) => a.startedAtMs - b.startedAtMs)
+    let places = counted.filter(({ stop }) => stop.signal.aborted).length
+    return () => {
+      if (places > 0) places -= 1
+      else ask(counted.find(({ stop }) => !stop.signal.aborted))
+    }
+  }
 
   return {
-    enter(jobId, laneId) {
+    enter(jobId, laneId, flags) {
       const stop = new AbortController()
-      running.set(jobId, { laneId, startedAtMs: performance.now(), stop })
+      running.set(jobId, { laneId, flags, startedAtMs: performance.now(), stop })
       return stop.signal
     },
     leave: (jobId) => void running.delete(jobId),
 
     async look(isFull, flags) {
       if (running.size === 0) return
-      const waiting = await listInteractive(db, looksAtMax, flags)
-      // One slot for each of them, counting the slots that are about to become free.
-      let places = [...running.values()].filter(({ stop }) => stop.signal.aborted).length
-      for (const { laneId, blocked } of waiting) {
+      const full = flags.filter(isOfUser)
+      const waiting = await listInteractive(db, looksAtMax, {
+        without: flags.filter((flag) => !full.includes(flag)),
+        noting: full,
+      })
+      const askAny = startAsking(() => true)
+      const askOf = new Map(full.map((flag) => [flag, startAsking((job) => job.flags.includes(flag))]))
+      for (const { laneId, blocked, noted } of waiting) {
         if (blocked && laneId !== null) ask(inLane(laneId))
-        else if (isFull && places > 0) places -= 1
-        else if (isFull) ask(longest())
+        else if (noted !== null) askOf.get(noted)?.()
+        else if (isFull) askAny()
       }
     },
   }

@@ -177,6 +177,7 @@ export interface WaitingJob {
   laneId: number | null
   /** Another job of the lane is running, here or elsewhere. */
   blocked: boolean
+  noted: string | null
 }
 
 const overdueAfterSeconds = 60
@@ -196,15 +197,23 @@ export async function raiseOverdue(sql: Sql, count: number): Promise<void> {
   )
 }
 
-/** Due jobs for which a person waits, without those that carry one of these flags. */
-export async function listInteractive(sql: Sql, limit: number, without: readonly string[]): Promise<WaitingJob[]> {
+/**
+ * Due jobs for which a person waits, without those that carry one of the first flags. Those that carry one of the second
+ * come last: however many a user has of them, jobs of other people are seen.
+ */
+export async function listInteractive(
+  sql: Sql,
+  limit: number,
+  { without, noting }: { without: readonly string[]; noting: readonly string[] },
+): Promise<WaitingJob[]> {
   return sql.rows<WaitingJob>(
-    `select j.job_queue_id as "laneId", q.locked_at is not null as blocked
+    `select j.job_queue_id as "laneId", q.locked_at is not null as blocked,
+       (select flag from unnest($5::text[]) flag where j.flags ? flag limit 1) as noted
      from graphile_worker._private_jobs j left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
      where j.is_available and j.priority in ($1, $3) and j.run_at <= clock_timestamp()
        and (j.flags ?| $4::text[]) is not true
-     order by j.priority, j.run_at limit $2`,
-    [priorities.interactive, limit, priorities.crowded, [...without]],
+     order by (j.flags ?| $5::text[]) is true, j.priority, j.run_at limit $2`,
+    [priorities.interactive, limit, priorities.crowded, [...without], [...noting]],
   )
 }
 

@@ -8,8 +8,9 @@
  *   a provider ends after twenty seconds, and can be asked for again and again. With half of the places each, two such
  *   providers would take all of them.
  * - Webhooks have half of the places, and receivers that take long to answer a quarter: tenants choose their receivers.
- * - The histories and refreshes of one user have three quarters of the places: anyone can connect hundreds of public wallets, and each
- *   of their histories takes a place for twenty seconds at a time.
+ * - The histories and refreshes of one user have three quarters of the places: anyone can connect hundreds of public
+ *   wallets, and each of their histories takes a place for twenty seconds at a time. A refresh that waits for the user's
+ *   own histories makes one of them end early (make-room.ts).
  * - Mail has half of the places, and counts with the checks: a mail server that hangs leaves places to checks, and both
  *   together leave one to everything else.
  */
@@ -29,6 +30,8 @@ export const userFlags = (providerId: string, userKey: string): string[] => [
   ...readFlags(providerId),
   `${userPrefix}${userKey}`,
 ]
+/** Whether a flag is that of a user's own share. */
+export const isOfUser = (flag: string): boolean => flag.startsWith(userPrefix)
 /** The flags of a job that sends to a receiver. */
 export const webhookFlags = (isSlow: boolean): string[] => (isSlow ? [webhook, slowWebhook] : [webhook])
 /** The flags of a job that sends mail. */
@@ -56,7 +59,7 @@ export function createShares(places: number, listSlow: () => readonly string[]):
   const shareOf = (flag: string): number => {
     if (flag === checking) return Math.max(1, places - 1)
     if (flag === webhook || flag === mailing) return half
-    if (flag.startsWith(userPrefix)) return Math.max(1, Math.floor((places * 3) / 4))
+    if (isOfUser(flag)) return Math.max(1, Math.floor((places * 3) / 4))
     return flag === slowWebhook ? Math.max(1, Math.floor(places / 4)) : places
   }
   const listSlowFull = (): string[] => {

@@ -299,7 +299,7 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
       return [
         name,
         async (payload, { job }) => {
-          const asked = room.enter(job.id, job.job_queue_id)
+          const asked = room.enter(job.id, job.job_queue_id, Object.keys(job.flags ?? {}))
           try {
             await runTask(payload, AbortSignal.any([stopping, asked]))
           } finally {

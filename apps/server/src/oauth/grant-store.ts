@@ -73,14 +73,22 @@ export async function findConsent(
   )
 }
 
+/**
+ * What ends grants of a user holds this lock alone; what lets a session in because of a live grant shares it. So such a
+ * session has either begun, and is ended with the grant, or finds no grant. Locks of rows do not suffice: a session could
+ * begin and be finished after the others were ended, and before the grant is.
+ */
+const endingLock = `hashtextextended('grants of user ' || $1::text, 0)`
+
+/** Taken before anything else is ended. */
+export async function lockEnding(tx: Sql, userKey: string): Promise<void> {
+  await tx.execute(`select pg_advisory_xact_lock(${endingLock})`, [userKey])
+}
+
 /** Whether there is a live grant, which then does not end before the transaction does. */
 export async function holdGrant(tx: Sql, userKey: string, clientId: string): Promise<boolean> {
-  const held = await tx.maybeRow(
-    `select from grants
-     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz for share`,
-    [userKey, clientId, tx.now()],
-  )
-  return held !== undefined
+  await tx.execute(`select pg_advisory_xact_lock_shared(${endingLock})`, [userKey])
+  return (await findConsent(tx, userKey, clientId)) !== undefined
 }
 
 /** False when the user has no live grant to this client. */

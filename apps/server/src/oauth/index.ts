@@ -186,9 +186,9 @@ function revokeGrant({ db, onGrantEnding, onGrantRevoked }: OauthDeps, user: Own
     const grant = (await grants.listGrants(tx, user.userKey)).find((one) => one.grantId === grantId)
     if (grant === undefined) return false
     const { clientId } = grant
+    await grants.lockEnding(tx, user.userKey)
     await onGrantEnding?.(tx, user, clientId)
     if (!(await grants.revokeGrant(tx, user.userKey, clientId))) return false
-    await onGrantEnding?.(tx, user, clientId)
     await onGrantRevoked?.(tx, { ...user, grantId })
     await noteUser(tx, user)
     const { tenantId, userId } = user
@@ -200,10 +200,10 @@ function revokeGrant({ db, onGrantEnding, onGrantRevoked }: OauthDeps, user: Own
 function endGrants({ db, onGrantEnding }: OauthDeps, user: Owner): Promise<number> {
   return db.transaction(async (tx) => {
     if ((await grants.listGrants(tx, user.userKey)).length === 0) return 0
+    await grants.lockEnding(tx, user.userKey)
     await onGrantEnding?.(tx, user, null)
     const ended = await grants.revokeGrants(tx, user.userKey)
     if (ended.length === 0) return 0
-    await onGrantEnding?.(tx, user, null)
     await noteUser(tx, user)
     const { tenantId, userId } = user
     for (const { grantId, clientId } of ended) {

@@ -225,6 +225,9 @@ function noteDoubt(reading: Reading, { list, window }: FinishedWindow, doubts: r
   const id = listIdOf(list)
   const detail = `${doubt.missing} of ${doubt.known} known records of a window are missing`
   reading.faults.set(id, new SourceError('data_hole', detail))
+  // The same pages will be read again, so they are not progress: each further try comes later, and a doubt that lasts is
+  // judged.
+  reading.progressed.delete(id)
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
   const standing = standingOfList(reading, list)
   standing.covered = without(standing.covered, window)

@@ -277,7 +277,8 @@ function toMissing(
   // A list that is gone is missing from the beginning to the end. It is reported by its name.
   if (end === Infinity) return []
   if (unit === 'ms') return [{ startMs: start, endMs: end }]
-  const before = covered.findLast((span) => span.end <= start)
+  // A window that continues a history begins inside of what was read, by the overlap of its list.
+  const before = covered.findLast((span) => span.start <= start)
   const after = covered.find((span) => span.start >= end)
   const fromMs = startMs ?? before?.endMs ?? beginningMs
   return [{ startMs: fromMs, endMs: Math.max(fromMs, endMs ?? after?.startMs ?? untilMs) }]

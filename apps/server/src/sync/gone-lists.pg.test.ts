@@ -3,7 +3,7 @@
  * that nothing waits for them.
  */
 import type { Stream } from '@assay/connectors'
-import { hourMs, minuteMs, parseDecimal, SourceError, zero } from '@assay/core'
+import { dayMs, hourMs, minuteMs, parseDecimal, SourceError, zero } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -190,13 +190,12 @@ describe('a list of which nothing could be read yet', async () => {
   })
 })
 
+const balanceOf = (amount: string) => ({
+  balances: [{ assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', liquid: parseDecimal(amount), staked: zero }],
+})
+
 describe('a list that the provider cannot give', async () => {
   const reader = await openReader()
-  const balanceOf = (amount: string) => ({
-    balances: [
-      { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', liquid: parseDecimal(amount), staked: zero },
-    ],
-  })
   /** A block a minute. */
   const heightAt = (ms: number): number => Math.floor(ms / minuteMs)
   const judge = async (ref: ConnectionRef): Promise<unknown> => {
@@ -232,6 +231,74 @@ describe('a list that the provider cannot give', async () => {
       assert.deepEqual(await judge(ref), ['explained', [['0.25', ['coverage_hole']]]])
     })
   }
+})
+
+describe('a difference that has no cause', async () => {
+  const reader = await openReader()
+
+  it('stays one when the newest blocks cannot be given for hours: the hole begins where reading ended', async () => {
+    const streams = [{ ...plainStream, unit: 'block', overlap: 64, partitioned: true }] as const
+    const provider = reader.use(createTestProvider({ streams: streams as unknown as [Stream] }))
+    provider.partitions = [{ stream: 'ledger', partition: 'A' }]
+    const heightAt = (ms: number): number => Math.floor(ms / minuteMs)
+    const nowMs = reader.clock.now()
+    provider.answerHeight = () => ({ height: heightAt(reader.clock.now()), atMs: Math.floor(reader.clock.now()) })
+    provider.lists.set('ledger/A', [record('A1', nowMs - hourMs, { height: heightAt(nowMs - hourMs) })])
+    let isBehind = false
+    provider.answer = ({ window }, page) => {
+      if (isBehind) throw new SourceError('data_hole', 'these blocks are not indexed yet')
+      const times = { startMs: window.start * minuteMs, endMs: Math.ceil(reader.clock.now()) }
+      return { ...page, ...(page.next === null && { times }) }
+    }
+    provider.answerBalances = () => balanceOf('0.25')
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    const runs = async (count: number): Promise<string | null | undefined> => {
+      for (let run = 0; run < count; run += 1) {
+        await reader.moveClock(hourMs)
+        await reader.run(ref)
+      }
+      return (await reader.connections.find(ref, ref.connectionId))?.proof_grade
+    }
+    assert.equal(await runs(24), 'open')
+    isBehind = true
+    assert.equal(await runs(12), 'open')
+    isBehind = false
+    assert.equal(await runs(2), 'open')
+  })
+})
+
+describe('known records that a provider no longer shows', async () => {
+  const reader = await openReader()
+
+  it('are asked for at growing intervals, and the balances are judged without them', async () => {
+    const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, overlap: 7 * dayMs }] }))
+    const nowMs = reader.clock.now()
+    provider.pageSize = 50
+    const all = Array.from({ length: 10 }, (_, index) => record(`A${index}`, nowMs - dayMs - index * hourMs))
+    provider.lists.set('ledger/', all)
+    provider.answer = ({ window }, page) => ({ ...page, ...(page.next === null && { complete: window }) })
+    provider.answerBalances = () => balanceOf('10')
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    const find = async () => reader.connections.find(ref, ref.connectionId)
+    for (let run = 0; run < 2; run += 1) {
+      await reader.moveClock(hourMs)
+      await reader.run(ref)
+    }
+    assert.equal((await find())?.proof_grade, 'proved')
+    provider.lists.set('ledger/', all.slice(0, 5))
+    provider.answerBalances = () => balanceOf('5')
+    const pausesMs: number[] = []
+    for (let run = 0; run < 10; run += 1) {
+      await reader.moveClock(hourMs)
+      await reader.run(ref)
+      pausesMs.push(Date.parse((await find())?.next_sync_at ?? '') - reader.clock.now())
+    }
+    assert.ok((pausesMs[5] ?? 0) > 8 * (pausesMs[0] ?? 0), pausesMs.join())
+    const row = await find()
+    assert.deepEqual([row?.status_cause, row?.proof_grade], ['data_hole', 'explained'])
+  })
 })
 
 describe('an account that has no list', async () => {

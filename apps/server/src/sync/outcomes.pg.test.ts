@@ -218,6 +218,29 @@ describe('reading a connection', async () => {
     assert.ok(outcome.kind === 'fault' && outcome.error.fault === 'data_hole')
   })
 
+  it('has progressed while other lists have more to give, and not when only the hole is left', async () => {
+    const provider = createTestProvider({ streams: [{ ...plainStream, partitioned: true }] })
+    provider.pageSize = 1
+    provider.partitions = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
+    const nowMs = reader.clock.now()
+    for (const [name, count] of [['A', 3] as const, ['B', 420] as const]) {
+      const records = Array.from({ length: count }, (_, index) =>
+        record(`${name}${index}`, nowMs - (index + 40) * dayMs),
+      )
+      provider.lists.set(`ledger/${name}`, records)
+    }
+    provider.answer = ({ partition, pageMark: position }, page) => {
+      if (partition === 'A' && position !== null) throw new SourceError('data_hole', 'gone')
+      return page
+    }
+    const ref = await connect(provider)
+    const first = await read(ref)
+    assert.deepEqual([first.outcome.kind, first.isRead, first.hasProgressed], ['fault', false, true])
+    let last = first
+    for (let jobs = 0; !last.isRead && jobs < 9; jobs += 1) last = await read(ref, { run: last.run })
+    assert.deepEqual([last.outcome.kind, last.isRead, last.hasProgressed], ['fault', true, false])
+  })
+
   it('is overtaken when another worker uses the key, and keeps nothing of its page', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1

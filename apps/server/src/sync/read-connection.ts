@@ -106,7 +106,9 @@ export async function readConnection(
   return {
     outcome,
     run: goesOn ? run : undefined,
-    hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
+    // While the allowance ends first, other lists have more to give, whatever is missing in this one.
+    hasProgressed:
+      pages > 0 && (read.kind === 'more' || [...reading.faults.keys()].every((id) => reading.progressed.has(id))),
     lacksBalances: readsBalances(request) && !reading.areBalancesRead,
     isIdle: !reading.hasNews && !standings.hasFailures,
     isRead: read.kind === 'done' && [...reading.faults.values()].every(({ fault }) => fault === 'data_hole'),

@@ -45,6 +45,7 @@ export function createClients(deps: ClientsDeps) {
     disableClient: (clientId: string) => disableClient(deps, clientId),
     addLoginKey: (clientId: string, jwk: unknown) => addLoginKey(deps, clientId, jwk),
     removeLoginKey: (clientId: string, keyId: string) => removeLoginKey(deps, clientId, keyId),
+    holdLoginKey: store.holdLoginKey,
     listLoginKeys: (clientId: string): Promise<(LoginKey & { createdAt: string })[]> =>
       store.listLoginKeys(deps.db, clientId),
   }

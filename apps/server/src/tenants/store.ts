@@ -185,6 +185,12 @@ export async function listLoginKeys(sql: Sql, clientId: string): Promise<(LoginK
   )
 }
 
+/** False when the key is gone; otherwise it stays until the transaction ends. */
+export async function holdLoginKey(tx: Sql, clientId: string, keyId: string): Promise<boolean> {
+  const query = 'select from client_login_keys where client_id = $1 and key_id = $2 for key share'
+  return (await tx.maybeRow(query, [clientId, keyId])) !== undefined
+}
+
 /** Like `deleteLoginKey`, all keys of the client. */
 export async function deleteLoginKeys(sql: Sql, clientId: string): Promise<void> {
   await sql.execute('delete from client_login_keys where client_id = $1', [clientId])

@@ -284,6 +284,20 @@ describe('signing in by login_token', async () => {
       assert.equal(response.status, 200)
     }
 
+    /** As the tenant does. */
+    const endConsents = async (userId: string): Promise<Response> => {
+      const tenant = await fetch(`${connect.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise', scope: 'enterprise:manage' },
+          client_secret: 'sandbox-enterprise-secret',
+        }),
+      })
+      const { access_token: token } = (await tenant.json()) as { access_token: string }
+      const headers = { authorization: `Bearer ${token}` }
+      return fetch(`${connect.url}/enterprise/v2/users/${userId}`, { method: 'DELETE', headers })
+    }
+
     it('a thief with only a login key sees nothing of a user and cannot consent in their name', async (t) => {
       const early = await beginAs('nora')
       await consent(early.secret)
@@ -310,17 +324,7 @@ describe('signing in by login_token', async () => {
       const thief = await beginAs('quinn')
       assert.equal(thief.session.step, 'consent')
       const { id } = await connect.db.row<{ id: string }>(`select id from users where external_user_id = 'quinn'`)
-      const tenant = await fetch(`${connect.url}/oauth/token`, {
-        method: 'POST',
-        body: new URLSearchParams({
-          ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise', scope: 'enterprise:manage' },
-          client_secret: 'sandbox-enterprise-secret',
-        }),
-      })
-      const { access_token: token } = (await tenant.json()) as { access_token: string }
-      const headers = { authorization: `Bearer ${token}` }
-      const ended = await fetch(`${connect.url}/enterprise/v2/users/${id}`, { method: 'DELETE', headers })
-      assert.equal(ended.status, 200)
+      assert.equal((await endConsents(id)).status, 200)
       for (const path of ['/session/consent', '/session/finish']) {
         assert.equal((await connect.call('POST', path, { secret: thief.secret, body: {} })).status, 401, path)
       }
@@ -331,18 +335,24 @@ describe('signing in by login_token', async () => {
       await consent((await beginAs('ruth')).secret)
       await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
       t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
-      const waits = `select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%from grants%'`
-      const begun = await connect.db.transaction(async (tx) => {
-        await tx.execute('update grants set revoked_at = granted_at')
-        const begins = { session: beginAs('ruth'), hasBegun: false }
-        void begins.session.then(() => (begins.hasBegun = true))
-        await until('the session waits, or has begun', async () =>
-          begins.hasBegun || (await connect.db.rows(waits)).length > 0 ? true : undefined,
-        )
-        return begins
+      const { id } = await connect.db.row<{ id: string }>(`select id from users where external_user_id = 'ruth'`)
+      const waits = async (like: string): Promise<true | undefined> => {
+        const query = `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like $1`
+        return (await connect.db.rows(query, [like])).length > 0 ? true : undefined
+      }
+      // Holds the end of the consent up: what it ends besides sessions is ended later.
+      const { ending, begins } = await connect.db.transaction(async (tx) => {
+        await tx.rows('select from grants where user_id = $1 for share', [id])
+        const end = endConsents(id)
+        await until('the end waits', () => waits('%from grants%for update%'))
+        const begun = { session: beginAs('ruth'), hasBegun: false }
+        void begun.session.then(() => (begun.hasBegun = true))
+        await until('the session waits, or has begun', () => begun.hasBegun || waits('%advisory%'))
+        return { ending: end, begins: begun }
       })
-      assert.equal((await begun.session).session.step, 'sign_in')
+      assert.equal((await ending).status, 200)
+      assert.equal((await begins.session).session.step, 'sign_in')
     })
 
     it('the person proves an address once; later first consents ask for the same address', async (t) => {
