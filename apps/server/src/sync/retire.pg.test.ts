@@ -1,5 +1,5 @@
 /** Records that the provider no longer shows. */
-import { hourMs, minuteMs } from '@assay/core'
+import { dayMs, hourMs, minuteMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
@@ -122,6 +122,41 @@ describe('a record that the provider no longer shows', async () => {
       await reader.run(ref)
     }
     assert.deepEqual(await listRetired(ref), ['K3'])
+  })
+
+  it('is retired after a week in which too much was missing, and the window is read to its end again', async () => {
+    const keys = Array.from({ length: 10 }, (_, index) => `K${index}`)
+    const { provider, ref } = await readFirst(...keys)
+    hide(provider, 'K3', 'K4')
+    for (let day = 0; day < 6; day += 1) {
+      await reader.moveClock(dayMs)
+      await reader.run(ref)
+    }
+    assert.deepEqual(await listRetired(ref), [])
+    for (let day = 0; day < 2; day += 1) {
+      await reader.moveClock(dayMs)
+      await reader.run(ref)
+    }
+    assert.deepEqual(await listRetired(ref), ['K3', 'K4'])
+    assert.equal((await reader.connections.find(ref, ref.connectionId))?.status, 'active')
+    const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual(ledger?.holes, [])
+  })
+
+  it('does not count when it could not be read: the same record has come under its own key since', async () => {
+    const { provider, ref } = await readFirst('A', 'B')
+    const records = provider.lists.get('ledger/') ?? []
+    const garbled = records.map((one) => ({ ...one, key: `hash of ${one.key}`, unreadable: 'no side' }))
+    provider.lists.set('ledger/', [...records, ...garbled])
+    await reader.moveClock(minuteMs)
+    await reader.run(ref)
+    provider.lists.set('ledger/', records)
+    for (let run = 0; run < 2; run += 1) {
+      await reader.moveClock(11 * minuteMs)
+      await reader.run(ref)
+      assert.equal((await reader.connections.find(ref, ref.connectionId))?.status, 'active')
+    }
+    assert.deepEqual(await listRetired(ref), ['hash of A', 'hash of B'])
   })
 
   it('is retired at once when the provider says that it was withdrawn', async () => {

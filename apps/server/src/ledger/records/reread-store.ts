@@ -4,6 +4,7 @@
  * back is used again.
  */
 import type { RawRecord } from '@assay/connectors'
+import { dayMs } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
 import { keysOf, type ConnectionRef } from '../../owner.ts'
 import { makeDue, newMark, type ListKey } from './raw-store.ts'
@@ -19,6 +20,8 @@ export interface CompleteWindow {
 const missingForMs = 10 * 60_000
 /** When more than this part of a window is missing, and more than one record, the provider's answer is in doubt. */
 const doubtedPart = 0.05
+/** A provider that has not shown a record for this long does not have it, however many there are of them. */
+const doubtedForMs = 7 * dayMs
 
 const dueOfRetired = `due as (${makeDue('retired', { stream: '$5', partition: '$6', mark: '$4' })} returning d.group_key)`
 
@@ -43,7 +46,10 @@ export async function retireWithdrawn(
 
 /**
  * Notes which records of the window were not shown, and retires those that were missing before. When too many are
- * missing, it changes nothing and returns the two counts.
+ * missing, it retires only what has been missing for long, and returns the two counts.
+ *
+ * Records that could not be read do not count. One may be stored under another key than the same record has when it can
+ * be read, and is then missing for good.
  */
 export async function judgeMissing(
   tx: Sql,
@@ -53,22 +59,27 @@ export async function judgeMissing(
 ): Promise<{ missing: number; known: number } | undefined> {
   const { missing, known } = await tx.row<{ missing: number; known: number }>(
     `with known as materialized (
-       select r.source_key, r.group_key, r.occurred_at, r.missing_since from raw_records r
+       select r.source_key, r.missing_since, r.unreadable is null as counts,
+         r.missing_since <= $12::timestamptz as is_gone
+       from raw_records r
        where r.user_key = $1::bigint and r.connection_key = $2::integer
          and r.occurred_at >= $7::timestamptz and r.occurred_at < $8::timestamptz
          and r.stream = $5::text and r.partition = $6::text and r.retired_at is null
      ), missing as materialized (
        select k.* from known k where k.source_key not in (select unnest($9::text[]))
      ), counts as materialized (
-       select (select count(*) from known)::integer as known, (select count(*) from missing)::integer as missing
+       select (select count(*) from known where counts)::integer as known,
+         (select count(*) from missing where counts and is_gone is not true)::integer as missing
+     ), judged as materialized (
+       select m.source_key, m.is_gone is true or (m.missing_since <= $10::timestamptz
+         and (not m.counts or c.missing <= 1 or c.missing <= $11::double precision * c.known)) is true as is_retired
+       from missing m, counts c
      ), noted as (
        update raw_records r set missing_since = coalesce(r.missing_since, $3::timestamptz),
-         retired_at = case when m.missing_since <= $10::timestamptz then $3::timestamptz end,
-         pending = r.pending and coalesce(m.missing_since > $10::timestamptz, true)
-       from missing m, counts c
+         retired_at = case when j.is_retired then $3::timestamptz end, pending = r.pending and not j.is_retired
+       from judged j
        where r.user_key = $1::bigint and r.connection_key = $2::integer
-         and r.stream = $5::text and r.partition = $6::text and r.source_key = m.source_key
-         and (c.missing = 1 or c.missing <= $11::double precision * c.known)
+         and r.stream = $5::text and r.partition = $6::text and r.source_key = j.source_key
        returning r.group_key, r.occurred_at, r.retired_at
      ), retired as (
        select group_key, occurred_at from noted where retired_at is not null
@@ -85,6 +96,7 @@ export async function judgeMissing(
       [...keys],
       new Date(Date.parse(tx.now()) - missingForMs).toISOString(),
       doubtedPart,
+      new Date(Date.parse(tx.now()) - doubtedForMs).toISOString(),
     ],
   )
   return missing > 1 && missing > doubtedPart * known ? { missing, known } : undefined
