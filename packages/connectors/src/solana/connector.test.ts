@@ -467,6 +467,15 @@ describe('lists of a Solana wallet', () => {
     await assert.rejects(walk(open(node), 'Other', recent, { stream: 'rewards', state }), isFault('data_hole'))
   })
 
+  it('a node that is behind the one before does not end the list', async () => {
+    const node = startNode()
+    for (let count = 1; count <= 30; count += 1) node.transactions.push(receive(`s${count}`, now - count))
+    node.laggardSlot = now - 25
+    await assert.rejects(walk(open(node), wallet, recent), isFault('venue_down'))
+    node.laggardSlot = now - 20
+    assert.equal((await walk(open(node), wallet, recent)).keys.length, 30)
+  })
+
   for (const [code, fault] of [
     [-32_005, 'venue_down'],
     [-32_011, 'data_hole'],

@@ -14,6 +14,14 @@ export const rowSchema = z.object({
 export type Row = z.infer<typeof rowSchema>
 export const signaturesAnswer = z.array(rowSchema)
 
+/**
+ * Where a list continues, in the words of a request. Nodes behind one address are some seconds apart, and one that does
+ * not know the signature yet gives an empty list, which would look like its end. With the slot it refuses instead.
+ */
+export function toPlace({ before, slot }: { before: string; slot: number }): object {
+  return before === '' ? {} : { before, minContextSlot: slot }
+}
+
 /** Old transactions no longer have a status. */
 export function isFinal({ confirmationStatus }: Row): boolean {
   return (confirmationStatus ?? 'finalized') === 'finalized'

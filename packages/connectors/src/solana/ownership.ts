@@ -12,7 +12,7 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { findWithdrawer } from './accounts.ts'
-import { fetchListed, isFinal, signaturesAnswer, type ListedReader, type Row } from './listed.ts'
+import { fetchListed, isFinal, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
 import { accountsMax, type Sides } from './records.ts'
 import { commitment, digits, fetchResults, readSome } from './rpc.ts'
 import { listStakeFacts, type StakeFact } from './stake-instructions.ts'
@@ -118,7 +118,7 @@ async function fetchRows(
 ): Promise<{ rows: Row[] } & Partial<Pick<OwnershipMark, 'slot' | 'isOwnLater'>>> {
   const account = accountOf(mark)
   const until = state.ownership[account]?.upTo ?? null
-  const edges = { ...(mark.before === '' ? {} : { before: mark.before }), ...(until === null ? {} : { until }) }
+  const edges = { ...toPlace(mark), ...(until === null ? {} : { until }) }
   const list = {
     method: 'getSignaturesForAddress',
     params: [account, { limit: pageSize, commitment, ...edges }],

@@ -16,7 +16,7 @@ import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
-import { fetchListed, isFinal, rowSchema, signaturesAnswer, type ListedReader, type Row } from './listed.ts'
+import { fetchListed, isFinal, rowSchema, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
 import type { FetchNames } from './names.ts'
 import { ownershipMarkSchema, readOwnership, startOwnership, toSides, type OwnershipMark } from './ownership.ts'
 import { readTransaction, sidesSchema, toBody } from './records.ts'
@@ -42,6 +42,8 @@ type WantedRow = z.infer<typeof wantedSchema>
 const walkMarkSchema = z.object({
   /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
+  /** The slot of that signature; 0 at the top of the list. */
+  slot: z.number(),
   isSkipping: z.boolean(),
   /** Signatures that were listed and that the next page reads. */
   wanted: z.array(wantedSchema),
@@ -88,7 +90,7 @@ async function findOwners(context: PageContext, request: PageRequest, at: Owners
 async function listSignatures(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
   const { window, partition, lastingMark } = request
   const limit = at.isSkipping ? skippedPerPage : pageSize
-  const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
+  const config = { limit, commitment, ...toPlace(at) }
   const listed = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
   const rows = withSides(listed, at.changes)
   const inside = rows.filter(({ row }) => isInside(window, row) && isConcerned(row))
@@ -102,7 +104,11 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Wa
     return { records: [], next: null, ...(await finish(context, window, lastingMark, at)) }
   const next: WalkMark = {
     ...at,
-    ...{ before: last?.row.signature ?? '', isSkipping: at.isSkipping && wanted.length === 0 },
+    ...{
+      before: last?.row.signature ?? '',
+      slot: Number(last?.row.slot ?? 0),
+      isSkipping: at.isSkipping && wanted.length === 0,
+    },
     ...{ wanted: wanted.map(({ row }) => row), isLast: !isMore },
     ...(last?.older === undefined ? {} : { changes: [...last.older] }),
   }
@@ -143,7 +149,15 @@ async function readWanted(context: PageContext, request: PageRequest, at: WalkMa
 
 function startOf({ nowMs }: PageContext, { window, lastingMark }: PageRequest): WalkMark {
   const unseen = readLastingMark(lastingMark).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
-  return { before: '', isSkipping: window.end < nowMs - skippedFromMs, wanted: [], isLast: false, unseen, shown: [] }
+  return {
+    before: '',
+    slot: 0,
+    isSkipping: window.end < nowMs - skippedFromMs,
+    wanted: [],
+    isLast: false,
+    unseen,
+    shown: [],
+  }
 }
 
 function readLastingMark(lastingMark: string | null): Recent[] {

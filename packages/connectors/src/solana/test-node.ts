@@ -83,6 +83,8 @@ export interface TestNode {
   /** Makes a method answer with this error. */
   errors: Map<string, { code: number; message: string }>
   asked: { method: string; params: unknown[] }[]
+  /** The newest slot of a second node behind the same address, which answers where a list continues. */
+  laggardSlot?: number
 }
 
 export function startNode(): TestNode {
@@ -120,7 +122,7 @@ interface Call {
 
 function answerCall(node: TestNode, { id, method, params }: Call): object {
   node.asked.push({ method, params })
-  const error = node.errors.get(method)
+  const error = node.errors.get(method) ?? findLaggardError(node, params)
   return { jsonrpc: '2.0', id, ...(error === undefined ? { result: resultOf(node, method, params) } : { error }) }
 }
 
@@ -208,10 +210,23 @@ interface Edges {
   limit: number
   before?: string
   until?: string
+  minContextSlot?: number
+}
+
+function findLaggardError({ laggardSlot = Infinity }: TestNode, [, config]: unknown[]): object | undefined {
+  const { minContextSlot = 0 } = (config ?? {}) as Edges
+  return minContextSlot <= laggardSlot
+    ? undefined
+    : { code: -32_016, message: 'Minimum context slot has not been reached' }
 }
 
 /** Newest first; of one slot, the last of `transactions` comes first. */
 function listSignatures(node: TestNode, address: string, { limit, before, until }: Edges): object[] {
+  const isUnknown = node.transactions.some(
+    ({ signature, atSeconds }) => signature === before && atSeconds > (node.laggardSlot ?? Infinity),
+  )
+  // As nodes do.
+  if (isUnknown) return []
   const all = node.transactions
     .filter(({ accounts }) => accounts.some(({ key }) => key === address))
     .toReversed()
