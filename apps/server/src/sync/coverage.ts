@@ -28,6 +28,8 @@ export interface Hole extends TimeSpan {
   message: string
   /** The list that the provider no longer knows. */
   goneList?: string
+  /** How many records could not be understood, where nothing else is missing. */
+  records?: number
 }
 
 export interface StreamCoverage {
@@ -149,7 +151,7 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
     ),
     ...state.poisoned.map(({ startMs, endMs, records }): Hole => {
       const message = `${records === 1 ? 'One record' : `${records} records`} of the provider could not be understood and ${records === 1 ? 'is' : 'are'} not among the transactions.`
-      return { startMs, endMs, cause: 'data_hole', message }
+      return { startMs, endMs, cause: 'data_hole', message, records }
     }),
     ...lists.flatMap(toGoneHole),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
@@ -294,7 +296,11 @@ export interface Completeness {
 /** The time from which nothing is missing in the required streams of all the owner's connections. */
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
-  for (const { id, provider_id: providerId } of await store.listReadable(deps.db, owner)) {
+  for (const { id, providerId, provedSince } of await store.listReadable(deps.db, owner)) {
+    // Records that could not be understood took nothing away where everything adds up. Any stranger can send a token that
+    // cannot be read, and would otherwise end the history of all of the user's accounts there.
+    const counts = ({ startMs, goneList, records }: Hole): boolean =>
+      goneList === undefined && (records === undefined || provedSince === null || startMs < Date.parse(provedSince))
     const streams = (await findCoverage(deps, owner, id)) ?? []
     const definition = deps.getDefinition(providerId)
     const required = new Set(definition.streams.flatMap(({ name, required: is }) => (is ? [name] : [])))
@@ -302,7 +308,7 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
       // Time after the last run is missing everywhere, balances included, so it does not count.
       // A list that is gone does not make everything before it incomplete.
-      const hole = holes.findLast(({ startMs, goneList }) => startMs < readUntilMs && goneList === undefined)
+      const hole = holes.findLast((one) => one.startMs < readUntilMs && counts(one))
       if (hole !== undefined && hole.endMs > newest.fromMs)
         newest = { fromMs: hole.endMs, hole: { ...hole, connectionId: id } }
     }

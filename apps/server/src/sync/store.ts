@@ -321,10 +321,19 @@ export async function beginState(tx: Sql, ref: ConnectionRef, state: string): Pr
 }
 
 /** The owner's settled connections. */
-export async function listReadable(sql: Sql, owner: Owner): Promise<{ id: string; provider_id: string }[]> {
-  return sql.rows('select id, provider_id from readable_connections where user_key = $1::bigint order by id', [
-    owner.userKey,
-  ])
+export async function listReadable(sql: Sql, owner: Owner): Promise<ReadableConnection[]> {
+  return sql.rows<ReadableConnection>(
+    `select id, provider_id as "providerId", case when proof_grade = 'proved' then proved_since end as "provedSince"
+     from readable_connections where user_key = $1::bigint order by id`,
+    [owner.userKey],
+  )
+}
+
+export interface ReadableConnection {
+  id: string
+  providerId: string
+  /** Since when everything adds up; null when it does not. */
+  provedSince: string | null
 }
 
 /** A connection that was removed meanwhile keeps no count. */

@@ -48,12 +48,13 @@ export function toCsvRow(transaction: Transaction): string {
  * A stranger may have written a provider's text (the name of a token, a note on a payment), and spreadsheets run what
  * looks like a formula, even when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection). A
  * cell may also begin after a semicolon: where that is the separator of lists, Excel splits lines there and ignores our
- * quotation marks. For the same reason it begins a new row, and so a cell, at a line break inside a text.
+ * quotation marks. For the same reason it begins a new row, and so a cell, at a line break inside a text. A quotation mark that comes
+ * first is doubled here, and is then an empty text in front of the formula.
  */
 export function toCell(value: string): string {
   const safe = value
-    .replaceAll(/(?<=[\r\n])(?=[=+\-@＝＋－＠\t])/g, "'")
-    .replaceAll(/(^|; *)(?=[=+\-@＝＋－＠\t\r\n])/g, "$1'")
+    .replaceAll(/(?<=[\r\n])(?=(?:"[" ]*)?[=+\-@＝＋－＠\t])/g, "'")
+    .replaceAll(/(^|; *)(?=(?:"[" ]*)?[=+\-@＝＋－＠\t\r\n])/g, "$1'")
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

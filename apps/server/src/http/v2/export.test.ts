@@ -21,6 +21,9 @@ describe('a cell of the table', () => {
     // Where the list separator is a semicolon, Excel splits the line there, also inside quotation marks.
     ['thanks;=1+1', "thanks;'=1+1"],
     ['BTC; =1+1; \t@x', "BTC; '=1+1; '\t@x"],
+    ['x;"=1+2;y', `"x;'""=1+2;y"`],
+    ['x; "" =1+2', `"x; '"""" =1+2"`],
+    ['x\n"=1+2', `"x\n'""=1+2"`],
     ['0.5; 3', '0.5; 3'],
   ]
   for (const [given, written] of table) {
