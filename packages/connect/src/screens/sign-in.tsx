@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Card } from '../parts/card.tsx'
+import { ApplicationMark } from '../parts/icons.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
@@ -29,6 +30,13 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
       title={t(codeSentTo === null ? 'sign_in.title' : 'sign_in.code_title')}
       lead={codeSentTo === null ? lead : t('sign_in.code_lead', { email: codeSentTo })}
       sandbox={session.sandbox}
+      // The code completes a consent, so the screen says whose request it is.
+      mark={
+        <p class="joined secondary">
+          <ApplicationMark name={session.client.name} logo={session.client.logo_uri} />
+          {t('sign_in.requested_by', { app: session.client.name })}
+        </p>
+      }
       onBack={codeSentTo === null ? backFromFirst : () => flow.setCodeSentTo(null)}
       onLeave={onLeave}
       ownFocus

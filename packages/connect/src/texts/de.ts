@@ -16,6 +16,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Ja, auch diese teilen',
 
   'sign_in.title': 'Zuerst: Wer sind Sie?',
+  'sign_in.requested_by': 'Angefragt von {app}',
   'sign_in.lead': 'Wir senden einen sechsstelligen Code an Ihre E-Mail-Adresse. Sie brauchen kein Passwort.',
   'sign_in.repair_refused':
     'Das Konto, das repariert werden soll, wurde mit einer anderen E-Mail-Adresse verbunden. Melden Sie sich dafür mit jener Adresse an.',

@@ -18,6 +18,7 @@ export const en = {
   'consent.agree_existing': 'Yes, share these too',
 
   'sign_in.title': 'First, who are you?',
+  'sign_in.requested_by': 'Requested by {app}',
   'sign_in.lead': 'We will send a six-digit code to your email address. You do not need a password.',
   'sign_in.repair_refused':
     'The account to repair was connected with another email address. To repair it, sign in with that address.',

@@ -16,6 +16,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Sí, compartir también estas',
 
   'sign_in.title': 'Primero, ¿quién eres?',
+  'sign_in.requested_by': 'Solicitado por {app}',
   'sign_in.lead': 'Te enviaremos un código de seis cifras por correo electrónico. No necesitas contraseña.',
   'sign_in.repair_refused':
     'La cuenta que quieres reparar se conectó con otra dirección de correo. Para repararla, inicia sesión con esa dirección.',

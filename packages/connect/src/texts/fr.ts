@@ -16,6 +16,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Oui, partager aussi ceux-ci',
 
   'sign_in.title': 'D’abord, qui êtes-vous ?',
+  'sign_in.requested_by': 'À la demande de {app}',
   'sign_in.lead': 'Nous vous enverrons un code à six chiffres par e-mail. Vous n’avez pas besoin de mot de passe.',
   'sign_in.repair_refused':
     'Le compte à réparer a été connecté avec une autre adresse e-mail. Pour le réparer, identifiez-vous avec cette autre adresse.',

@@ -16,6 +16,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'はい、これらも共有します',
 
   'sign_in.title': 'まず、サインインしてください',
+  'sign_in.requested_by': 'リクエスト元：{app}',
   'sign_in.lead': 'メールアドレスに6桁のコードを送ります。パスワードは必要ありません。',
   'sign_in.repair_refused':
     '修復する口座は、別のメールアドレスで接続されています。修復するには、そのメールアドレスでサインインしてください。',

@@ -16,6 +16,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Sim, compartilhar estas também',
 
   'sign_in.title': 'Primeiro, quem é você?',
+  'sign_in.requested_by': 'Solicitado por {app}',
   'sign_in.lead': 'Enviaremos um código de seis dígitos para o seu e-mail. Você não precisa de senha.',
   'sign_in.repair_refused':
     'A conta que você quer reparar foi conectada com outro endereço de e-mail. Para repará-la, entre com esse endereço.',
