@@ -19,6 +19,7 @@ import { isFramed, sendToClaimedOrigin, toError, toRefusal } from './embedding.t
 import { handToOpener, readProviderAnswer } from './provider-page.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
 import { forgetSecret, readKept } from './storage.ts'
+import { findEntrySession } from './use-flow-history.ts'
 import type { Start } from './use-flow.ts'
 
 export type Opening =
@@ -78,7 +79,7 @@ async function beginFlow(authUrl: string, query: string): Promise<Opening> {
     const api = createSessionApi(authUrl, begun.session_secret)
     // A login token works once, and the application chose the user.
     const request = new URLSearchParams(query).has('login_token') ? null : query
-    const start = { session: begun.session, agreed: false, codeSentTo: null, view: null, request, answer: undefined }
+    const start = { session: begun.session, codeSentTo: null, view: null, request, answer: undefined }
     return { kind: 'flow', api, start }
   } catch (error) {
     const reason = toStopReason(error)
@@ -100,7 +101,8 @@ async function leaveRefused(query: string, redirectTo: string): Promise<void> {
 }
 
 async function resume(authUrl: string, answer: Start['answer']): Promise<Opening> {
-  const kept = readKept()
+  const entrySession = findEntrySession()
+  const kept = readKept(entrySession)
   const client = kept?.client ?? null
   if (kept?.secret === '' && kept.ended !== undefined && client !== null) {
     const { outcome, home } = kept.ended
@@ -108,7 +110,11 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
     return { kind: 'stopped', reason: { name: outcome }, client: known }
   }
   if (kept === undefined || kept.secret === '')
-    return { kind: 'stopped', reason: { name: client === null ? 'nothing' : 'expired' }, client }
+    return {
+      kind: 'stopped',
+      reason: { name: client === null && entrySession === undefined ? 'nothing' : 'expired' },
+      client,
+    }
   const api = createSessionApi(authUrl, kept.secret)
   try {
     const { session } = await api.read()
@@ -117,13 +123,10 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
     return {
       kind: 'flow',
       api,
-      start: {
-        ...{ session, agreed: kept.agreed, codeSentTo: kept.codeSentTo, view: kept.view, answer },
-        request: kept.request,
-      },
+      start: { session, codeSentTo: kept.codeSentTo, view: kept.view, request: kept.request, answer },
     }
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) forgetSecret()
+    if (error instanceof Problem && error.status === 401) forgetSecret(kept.sessionId)
     return { kind: 'stopped', reason: toStopReason(error), client }
   }
 }

@@ -1,16 +1,18 @@
 /**
  * What survives a reload: the session's secret and where the person was. sessionStorage only: it is deleted with the
  * tab, and other tabs do not see it. Credentials are never stored here.
+ *
+ * A tab can have several sessions: Back leads from one application's request to the pages of the one before, and the
+ * frames of a page share the storage. So each session has its own record, and a page reads only that of its session.
  */
 import type { Client } from '../api/session-api.ts'
 import type { View } from './view.ts'
 
 export interface Kept {
+  sessionId: string
   secret: string
   /** Kept to find the way back when the session is gone. */
   client: Client | null
-  /** Consent is asked for first, and recorded once it is known whose it is. */
-  agreed: boolean
   codeSentTo: string | null
   view: View | null
   /** The application's request, to begin it again with another email address; null if a login token was in it. */
@@ -26,21 +28,20 @@ export interface Ended {
 }
 
 const key = 'assay-connect'
+/** More than a person goes back through; older sessions have mostly expired. */
+const sessionsMax = 8
 /** A frame in a browser that refuses it storage still works, until it is reloaded. */
 let memory: string | null = null
 
-export function readKept(): Kept | undefined {
-  const text = read()
-  if (text === null) return undefined
-  try {
-    return JSON.parse(text) as Kept
-  } catch {
-    return undefined
-  }
+/** Without a session, the record that was written last: a provider's page does not say which session left for it. */
+export function readKept(sessionId: string | undefined): Kept | undefined {
+  const all = readAll()
+  return sessionId === undefined ? all[0] : all.find((kept) => kept.sessionId === sessionId)
 }
 
 export function writeKept(kept: Kept): void {
-  const text = JSON.stringify(kept)
+  const others = readAll().filter(({ sessionId }) => sessionId !== kept.sessionId)
+  const text = JSON.stringify([kept, ...others].slice(0, sessionsMax))
   memory = text
   try {
     sessionStorage.setItem(key, text)
@@ -50,8 +51,8 @@ export function writeKept(kept: Kept): void {
 }
 
 /** The client stays, so that "Back to Northwind" still knows where. */
-export function forgetSecret(ended?: Ended): void {
-  const kept = readKept()
+export function forgetSecret(sessionId: string, ended?: Ended): void {
+  const kept = readKept(sessionId)
   if (kept !== undefined) writeKept({ ...kept, secret: '', view: null, request: null, ...(ended && { ended }) })
 }
 
@@ -61,6 +62,15 @@ export function toEnded(redirectTo: string): Ended {
     outcome: searchParams.has('code') ? 'finished' : 'declined',
     // An application on the device has an address that no page can lead to.
     home: /^https?:$/.test(protocol) ? `${origin}/` : null,
+  }
+}
+
+function readAll(): Kept[] {
+  try {
+    const all: unknown = JSON.parse(read() ?? '[]')
+    return Array.isArray(all) ? (all as Kept[]) : []
+  } catch {
+    return []
   }
 }
 

@@ -17,7 +17,6 @@ import { toStopReason, type StopReason } from './stop-reason.ts'
 
 export interface Start {
   session: ConnectSession
-  agreed: boolean
   codeSentTo: string | null
   view: View | null
   request: string | null
@@ -45,17 +44,18 @@ interface Actions {
 
 export function useFlow(api: SessionApi, start: Start): Flow {
   const [session, setSession] = useState(start.session)
+  const { session_id: sessionId } = start.session
   const [codeSentTo, setCodeSentTo] = useState(start.codeSentTo)
-  const flowHistory = useFlowHistory(session, start)
-  const { run, stop, ...running } = useRun()
+  const flowHistory = useFlowHistory(session, start.view)
+  const { run, stop, ...running } = useRun(() => forgetSecret(sessionId))
   const { entry, screen, go, back } = flowHistory
   const draft = useDraft(screen)
   const showAdded = useAdded(api, setSession, go, draft)
   const { language } = useSpeech()
 
   useEffect(() => {
-    const kept = { secret: api.secret, client: session.client, codeSentTo, request: start.request }
-    if (running.stopped === null) writeKept({ ...kept, agreed: entry.agreed, view: entry.view })
+    const kept = { sessionId, secret: api.secret, client: session.client, codeSentTo, request: start.request }
+    if (running.stopped === null) writeKept({ ...kept, view: entry.view })
   }, [api, session.client, entry, codeSentTo, running.stopped])
   useFollowing(api, { session, screen }, setSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
@@ -72,24 +72,24 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     run(async () => {
       const { redirect_to } = await ask()
       const ended = toEnded(redirect_to)
-      forgetSecret(ended)
+      forgetSecret(sessionId, ended)
       leave(session, redirect_to)
       // The page around a frame removes it; a window that may not close itself says that everything is done.
       stop({ name: ended.outcome })
     })
 
+  const consent = () => api.consent(toConsentLanguage(language))
+
   const actions: Actions = {
     agree() {
       if (session.user === null) flowHistory.move({ agreed: true, view: null })
-      else run(async () => setSession((await api.consent(toConsentLanguage(language))).session))
+      else run(async () => setSession((await consent()).session))
     },
     signedIn: (signedIn) =>
       run(async () => {
         // The consent can be recorded now, because the user is known. A user who had connections before has to be
         // shown them first.
-        const now = isConsentComplete(signedIn, entry.agreed)
-          ? (await api.consent(toConsentLanguage(language))).session
-          : signedIn
+        const now = isConsentComplete(signedIn, entry.agreed) ? (await consent()).session : signedIn
         setCodeSentTo(null)
         setSession(now)
       }),
@@ -192,7 +192,7 @@ interface Running {
 }
 
 /** Runs one action at a time and handles its errors: a notice at the top of the screen, or the end of the flow. */
-export function useRun(): Running {
+export function useRun(onExpired?: () => void): Running {
   const [busy, setBusy] = useState(false)
   const [notice, setNotice] = useState<Notice>(null)
   const [stopped, setStopped] = useState<StopReason | null>(null)
@@ -201,7 +201,7 @@ export function useRun(): Running {
     if (error instanceof Unreachable) return setNotice('unreachable')
     if (!(error instanceof Problem)) throw error
     if (error.status === 429) return setNotice('busy')
-    if (error.status === 401) forgetSecret()
+    if (error.status === 401) onExpired?.()
     setStopped(toStopReason(error))
   }, [])
   const run = useCallback(
