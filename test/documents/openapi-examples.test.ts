@@ -165,7 +165,7 @@ describe('the examples of the OpenAPI documents', async () => {
       await send('requestSessionCode', begun.session_secret)
       const code = await mailedCode('getSandboxHelp', begun.session_secret)
       await send('enterSessionCode', begun.session_secret, { [standIn.mailedCode]: code })
-      await send('giveConsent', begun.session_secret)
+      await send('giveConsent', begun.session_secret, { [standIn.session]: begun.session.session_id })
       return begun
     }
     const first = await signIn()

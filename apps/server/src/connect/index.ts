@@ -3,7 +3,6 @@
  * through it step by step; an integrator's own tests go through it in one call of the sandbox. Both use these steps.
  */
 import { Refusal } from '@assay/core'
-import type { ConsentLanguage } from '@assay/core/consent'
 import { isSignIn, type AddResult, type Connections, type GivenCredentials, type InTurn } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
@@ -103,8 +102,8 @@ export function createConnect(deps: ConnectDeps) {
     signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
       sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
 
-    giveConsent: (session: ConnectSession, language?: ConsentLanguage): Promise<ConnectSession> =>
-      sessions.giveConsent(deps, session, language),
+    giveConsent: (session: ConnectSession, shown: sessions.ShownConsent): Promise<ConnectSession> =>
+      sessions.giveConsent(deps, session, shown),
 
     addSource: (session: ConnectSession, source: SourceToAdd) => addInSession(deps, session, source),
     addForApplication: (application: Application, source: SourceToAdd) => addForApplication(deps, application, source),

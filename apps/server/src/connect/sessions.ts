@@ -10,7 +10,7 @@
  * secret; we store a hash. Each step locks its session, so two steps never run at once. Adding and removing an account
  * do not lock it.
  */
-import { notFound, Refusal } from '@assay/core'
+import { invalidParameter, notFound, Refusal } from '@assay/core'
 import {
   consentVersion,
   toAccountName,
@@ -157,11 +157,23 @@ async function carryConsent(
   return store.setConsent(tx, sessionId, { ...given.consent, until: given.expiresAt })
 }
 
+/** The consent page that the user agreed to. */
+export interface ShownConsent {
+  /** This session if the caller does not say. */
+  sessionId?: string | undefined
+  /** The language that the page was in; that of the request if the caller does not say. */
+  language?: ConsentLanguage | undefined
+}
+
 export async function giveConsent(
   { db, tenants, connections }: SessionDeps,
   session: ConnectSession,
-  language: ConsentLanguage | undefined,
+  shown: ShownConsent,
 ): Promise<ConnectSession> {
+  // A browser holds the pages of several applications. What was agreed to for one must not count for another.
+  if (shown.sessionId !== undefined && shown.sessionId !== session.sessionId) {
+    throw invalidParameter('session_id', 'must be that of this session, whose consent page has to be shown first')
+  }
   const client = await tenants.getClient(session.clientId)
   const tenant = await tenants.findTenant(session.tenantId)
   const { owner } = session
@@ -176,7 +188,7 @@ export async function giveConsent(
     const seen = existing.map((row) =>
       toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label),
     )
-    const given = { client, tenantName: tenant?.name ?? '', existing: seen, language }
+    const given = { client, tenantName: tenant?.name ?? '', existing: seen, language: shown.language }
     const { tenantId, sessionId, clientId } = locked
     const whose = { tenantId, clientId, userId: locked.owner.userId }
     await recordAudit(tx, {
@@ -303,8 +315,7 @@ interface ConsentGiven {
   tenantName: string
   /** Names of the accounts that are connected already, as they are shown. */
   existing: readonly string[]
-  /** The language that the page was in; that of the request if the caller does not say. */
-  language: ConsentLanguage | undefined
+  language: ShownConsent['language']
 }
 
 /** The consent as it was shown, in words and language. It is kept with the grant, as a record of what was agreed to. */

@@ -66,8 +66,9 @@ export function createSessionApi(authUrl: string, secret: string) {
     read: () => call<SessionAnswer>(base, { secret }),
     requestSessionCode: (email: string) => post<ResponseOf<typeof requestSessionCode>>('/email', { email }),
     enterSessionCode: (code: string) => post<SessionAnswer>('/code', { code }),
-    /** The language that the page was in when the person agreed. */
-    consent: (language: ConsentLanguage) => post<SessionAnswer>('/consent', { language }),
+    /** The session whose page the person agreed to, and the language that the page was in. */
+    consent: (sessionId: string, language: ConsentLanguage) =>
+      post<SessionAnswer>('/consent', { session_id: sessionId, language }),
     add: (request: AddRequest) => post<AddAnswer>('/connections', request),
     remove: (connectionId: string) =>
       call<SessionAnswer>(`${base}/connections/${encodeURIComponent(connectionId)}`, {

@@ -78,18 +78,18 @@ export function useFlow(api: SessionApi, start: Start): Flow {
       stop({ name: ended.outcome })
     })
 
-  const consent = () => api.consent(toConsentLanguage(language))
+  const consent = (agreedIn: string) => api.consent(agreedIn, toConsentLanguage(language))
 
   const actions: Actions = {
     agree() {
       if (session.user === null) flowHistory.move({ agreed: true, view: null })
-      else run(async () => setSession((await consent()).session))
+      else run(async () => setSession((await consent(session.session_id)).session))
     },
     signedIn: (signedIn) =>
       run(async () => {
         // The consent can be recorded now, because the user is known. A user who had connections before has to be
         // shown them first.
-        const now = isConsentComplete(signedIn, entry.agreed) ? (await consent()).session : signedIn
+        const now = isConsentComplete(signedIn, entry.agreed) ? (await consent(entry.sessionId)).session : signedIn
         setCodeSentTo(null)
         setSession(now)
       }),

@@ -83,6 +83,10 @@ export const giveConsent = defineEndpoint({
   path: '/connect/v1/session/consent',
   body: z
     .strictObject({
+      session_id: text(64).optional().meta({
+        description:
+          'The session whose consent page the user agreed to. Any other session than this one is refused: a browser may hold the pages of several.',
+      }),
       language: z
         .enum(consentLanguages)
         .optional()
@@ -93,7 +97,7 @@ export const giveConsent = defineEndpoint({
   summary: 'Record the consent',
   description:
     'The user, who has signed in, agrees to what the page says. The text that was shown is kept with the grant, in its language.',
-  example: { body: { language: 'en' }, response: sessionExample },
+  example: { body: { session_id: session.session_id, language: 'en' }, response: sessionExample },
 })
 
 const addedExample = { data: examples.addedV2, ...examples.errorsNone }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { startConnect, toQuery, type Problem, type TestBrowser, type WireSession } from './test-browser.ts'
+import { startConnect, toQuery, type Problem, type TestBrowser } from './test-browser.ts'
 
 describe('attacks on the connect flow', async () => {
   const lines: string[] = []
@@ -303,7 +303,7 @@ describe('attacks on the connect flow', async () => {
       assert.ok(whileWaiting.includes('dump@example.com'), 'the dump has what it should have')
       assert.doesNotMatch(whileWaiting, new RegExp(`"${code}"`))
       await browser.call('POST', '/session/code', { code })
-      await browser.call<{ session: WireSession }>('POST', '/session/consent', {})
+      await browser.agree()
       const key = await connect.mintKey('empty')
       await browser.add(key)
       const redirect = await browser.finish()

@@ -43,6 +43,12 @@ describe('signing in by login_token', async () => {
     return { ...body, told: redirect?.searchParams.get('error_description') ?? null }
   }
 
+  const agree = async (secret: string) => {
+    const { body } = await connect.call<{ session: WireSession }>('GET', '/session', { secret })
+    const agreeing = { session_id: body.session.session_id }
+    return connect.call<{ detail?: string }>('POST', '/session/consent', { secret, body: agreeing })
+  }
+
   it('names the user by the tenant’s own id, with ES256 and with EdDSA', async () => {
     const first = await begin(await write())
     assert.deepEqual([first.session?.step, first.session?.user], ['consent', { email: null }])
@@ -60,7 +66,7 @@ describe('signing in by login_token', async () => {
       { app: client.name, tenant: tenant.name, scopes, expiresAt, sharesEmail, existing: [] },
       'en',
     )
-    const body = { language: 'en' }
+    const body = { session_id: session.session_id, language: 'en' }
     await connect.call('POST', '/session/consent', { secret: session_secret ?? '', body })
     const { consent } = await connect.db.row<{ consent: { text: string } }>(
       'select consent from connect_sessions where id = $1',
@@ -74,7 +80,7 @@ describe('signing in by login_token', async () => {
   it('an application that has a user consent again and again is stopped before it fills the audit log', async () => {
     const consent = async (): Promise<number> => {
       const { session_secret: secret } = await begin(await write({ claims: { sub: 'restless' } }))
-      return (await connect.call('POST', '/session/consent', { secret: secret ?? '', body: {} })).status
+      return (await agree(secret ?? '')).status
     }
     assert.equal(await consent(), 200)
     await connect.db.execute(
@@ -160,7 +166,7 @@ describe('signing in by login_token', async () => {
   it('forwarded link: its sender cannot take over what another person connected with it', async () => {
     const victim = await begin(await write({ claims: { sub: 'mallory' } }))
     const secret = victim.session_secret ?? ''
-    await connect.call('POST', '/session/consent', { secret, body: {} })
+    await agree(secret)
     const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
     const added = await connect.call<{ data: { added: boolean } }>('POST', '/session/connections', { secret, body })
     assert.equal(added.body.data.added, true)
@@ -189,10 +195,10 @@ describe('signing in by login_token', async () => {
       const jwk = await exportJWK(key.publicKey)
       return { key: key.privateKey, jwk, kid: await tenants.addLoginKey('cli_demo', jwk) }
     }
-    const beginWith = async ({ key, kid }: { key: CryptoKey; kid: string }, agree = true): Promise<string> => {
+    const beginWith = async ({ key, kid }: { key: CryptoKey; kid: string }, agreed = true): Promise<string> => {
       const { session_secret: secret } = await begin(await write({ key, kid, claims: { sub: randomUUID() } }))
       assert.ok(secret !== null)
-      if (agree) await connect.call('POST', '/session/consent', { secret, body: {} })
+      if (agreed) await agree(secret)
       return secret
     }
     const statusOf = async (secret: string): Promise<number> =>
@@ -266,7 +272,7 @@ describe('signing in by login_token', async () => {
     }
     /** Consents, adds an account and lets the application redeem the code. */
     const consent = async (secret: string): Promise<void> => {
-      await connect.call('POST', '/session/consent', { secret, body: {} })
+      await agree(secret)
       const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
       await connect.call('POST', '/session/connections', { secret, body })
       const { body: finished } = await connect.call<{ redirect_to: string }>('POST', '/session/finish', {
@@ -310,8 +316,8 @@ describe('signing in by login_token', async () => {
       const thief = await beginAs('nora')
       const { step, user, existing } = thief.session
       assert.deepEqual([step, user, existing], ['sign_in', null, []])
-      const forced = await connect.call('POST', '/session/consent', { secret: thief.secret, body: {} })
-      assert.equal(forced.status, 400)
+      const forced = await agree(thief.secret)
+      assert.deepEqual([forced.status, forced.body.detail], [400, 'Sign in first.'])
       // The user has connected accounts but has never proved an address, so the thief's must not become the first.
       assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
       assert.equal((await beginAs('nora')).session.step, 'sign_in')
@@ -386,9 +392,8 @@ describe('signing in by login_token', async () => {
       const thief = await beginAs('petra')
       const { step, user, existing } = thief.session
       assert.deepEqual([step, user, existing], ['sign_in', null, []])
-      for (const path of ['/session/consent', '/session/finish']) {
-        assert.equal((await connect.call('POST', path, { secret: thief.secret, body: {} })).status, 400, path)
-      }
+      assert.deepEqual((await agree(thief.secret)).body.detail, 'Sign in first.')
+      assert.equal((await connect.call('POST', '/session/finish', { secret: thief.secret, body: {} })).status, 400)
       assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
       const again = await mail(thief.secret, 'petra@example.com')
       assert.deepEqual([again.status, again.body.session.existing.length], [200, 1])

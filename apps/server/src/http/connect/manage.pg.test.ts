@@ -504,7 +504,7 @@ describe('the manage page', async () => {
       const before = await connect.beginConnectSession()
       await before.signIn(email('returning'))
       assert.equal(await revoke('returning'), 200)
-      assert.equal((await before.call('POST', '/session/consent', {})).status, 200)
+      assert.equal((await before.agree()).status, 200)
       const { access_token: token } = await before.redeem(await before.finish())
       assert.equal((await read(token)).status, 200)
     })

@@ -39,7 +39,7 @@ describe('the connect session', async () => {
         const { client, tenant, scopes, grant_expires_at: expiresAt, shares_email: sharesEmail } = browser.session
         const facts = { app: client.name, tenant: tenant.name, expiresAt, sharesEmail, existing: [] }
         await browser.signIn(`words-${language}@example.com`)
-        assert.equal((await browser.call('POST', '/session/consent', { language })).status, 200)
+        assert.equal((await browser.agree({ language })).status, 200)
         await browser.redeem(await browser.finish())
         const { consent } = await connect.db.row<{ consent: { text: string; language: string } }>(
           'select consent from grants join users using (user_key) where email = $1',
@@ -51,14 +51,27 @@ describe('the connect session', async () => {
       }
       const browser = await connect.beginConnectSession()
       await browser.signIn('unknown-language@example.com')
-      assert.equal((await browser.call('POST', '/session/consent', { language: 'xx' })).status, 400)
+      assert.equal((await browser.agree({ language: 'xx' })).status, 400)
+    })
+
+    it('records no consent for a session whose page was not the one that the user agreed to', async () => {
+      const shown = await connect.beginConnectSession()
+      const browser = await connect.beginConnectSession()
+      await browser.signIn('other-page@example.com')
+      const refused = await browser.call<Problem>('POST', '/session/consent', { session_id: shown.session.session_id })
+      assert.deepEqual(
+        [refused.status, refused.body.errors.map(({ cause, parameter }) => [cause, parameter])],
+        [400, [['invalid_parameter', 'session_id']]],
+      )
+      assert.equal((await browser.read()).step, 'consent')
+      assert.equal((await browser.agree()).body.session.step, 'connect')
     })
 
     it('goes through sign_in, consent, connect and ended, and every answer matches the contract', async () => {
       const browser = await connect.beginConnectSession()
       const seen = [browser.session.step]
       seen.push((await browser.signIn('steps@example.com')).step)
-      const consented = await browser.call<{ session: WireSession }>('POST', '/session/consent', {})
+      const consented = await browser.agree()
       seen.push(consented.body.session.step)
       const added = await browser.add(await connect.mintKey('empty'))
       assert.equal(added.data.added, true)
@@ -147,7 +160,10 @@ describe('the connect session', async () => {
         const answer = await browser.call<Problem>('POST', path, body)
         return [answer.status, answer.body.detail]
       }
-      assert.deepEqual(await details('/session/consent', {}), [400, 'Sign in first.'])
+      assert.deepEqual(await details('/session/consent', { session_id: browser.session.session_id }), [
+        400,
+        'Sign in first.',
+      ])
       assert.deepEqual(await details('/session/connections', adding), [400, 'Sign in first.'])
       assert.deepEqual(await details('/session/finish', {}), [400, 'Sign in first.'])
       await browser.signIn('order@example.com')
@@ -157,8 +173,8 @@ describe('the connect session', async () => {
         400,
         'This was done before in this session.',
       ])
-      await browser.call('POST', '/session/consent', {})
-      assert.equal((await browser.call('POST', '/session/consent', {})).status, 200)
+      await browser.agree()
+      assert.equal((await browser.agree()).status, 200)
       await browser.finish()
       assert.deepEqual(await details('/session/finish', {}), [400, 'This session has ended.'])
       assert.deepEqual(await details('/session/decline', {}), [400, 'This session has ended.'])

@@ -73,7 +73,7 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session, body }) => {
-    await connect.giveConsent(session, body?.language)
+    await connect.giveConsent(session, { sessionId: body?.session_id, language: body?.language })
     return answer(session)
   })
   serve(app, contract.removeSessionConnection, async ({ session, params }) => {

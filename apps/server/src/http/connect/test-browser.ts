@@ -43,6 +43,8 @@ export interface TestBrowser {
   read(): Promise<WireSession>
   readMail(): Promise<string>
   signIn(email: string): Promise<WireSession>
+  /** Agrees to the consent page of this session. */
+  agree(more?: { language?: string }): Promise<Answer<{ session: WireSession }>>
   /** Signed in and consented. */
   enter(email: string): Promise<WireSession>
   add(key: { api_key: string; secret_key: string }, more?: Record<string, unknown>): Promise<AddAnswer>
@@ -129,9 +131,10 @@ async function beginInBrowser(connect: TestConnect, parameters: Record<string, s
       assert.equal(answer.status, 200)
       return answer.body.session
     },
+    agree: (more = {}) => browser.call('POST', '/session/consent', { session_id: session.session_id, ...more }),
     async enter(email) {
       await browser.signIn(email)
-      return (await browser.call<{ session: WireSession }>('POST', '/session/consent', {})).body.session
+      return (await browser.agree()).body.session
     },
     async add(key, more = {}) {
       const body = { provider_id: 'kraken', connection: { type: 'api_key', ...key }, ...more }

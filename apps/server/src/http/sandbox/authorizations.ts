@@ -54,7 +54,8 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
     return { providerId, scenario, repairOf }
   })
   const begun = await deps.connect.beginConnectSession(toEntries(parameters)).catch(refuseInstead)
-  const session = await deps.connect.giveConsent(await deps.connect.signInForSandbox(begun.session, toUserName(user)))
+  const signedIn = await deps.connect.signInForSandbox(begun.session, toUserName(user))
+  const session = await deps.connect.giveConsent(signedIn, {})
   const added: AddResult[] = []
   for (const { providerId, scenario, repairOf } of sources) {
     const account = { providerId, scenario, account: deps.newAccount() }
