@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { userFlags, checkFlags, mailFlags, readFlags, webhookFlags } from './shares.ts'
+import { checkFlags, mailFlags, userFlags, webhookFlags } from './shares.ts'
 
 /**
  * Interactive: a person waits for it. Crowded: a person waits for it, and several jobs of the same tenant wait already;
@@ -81,9 +81,8 @@ export const declarations = {
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
     priority: ({ interactive }) => (interactive === true ? 'interactive' : 'background'),
-    // The balances of an account that was just connected do not wait for the user's other accounts.
-    flags: ({ lane, ref, interactive }) =>
-      interactive === true ? readFlags(providerOfLane(lane)) : userFlags(providerOfLane(lane), ref.userKey),
+    // Also while a person waits: the balances of a large wallet take minutes, and anyone can connect hundreds of them.
+    flags: ({ lane, ref }) => userFlags(providerOfLane(lane), ref.userKey),
     makesRoom: true,
   }),
   refresh: declare({

@@ -67,6 +67,7 @@ describe('the places of a worker', async () => {
     const readOf = (userKey: string): string[] => declarations.sync.flags?.(of(userKey)) ?? []
     const refresh = { ...of('1'), kind: 'transactions', attempt: 0 } as const
     assert.deepEqual(declarations.refresh.flags?.(refresh), readOf('1'))
+    assert.deepEqual(declarations.sync.flags?.({ ...of('1'), interactive: true }), readOf('1'))
     for (const index of [1, 2, 3, 4, 5]) await add(`many ${index}`, readOf('1'), 'background')
     await queue.start({ hold })
     await until('three of them', () => (running.size === 3 ? true : undefined))
