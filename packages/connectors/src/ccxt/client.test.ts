@@ -52,7 +52,8 @@ it('names of shared objects in an answer stay texts, and the record keeps them a
   }
   const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
   const before = Reflect.ownKeys(Object.prototype).length
-  const [trade] = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  const { rows } = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  const [trade] = rows
   assert.equal(Reflect.ownKeys(Object.prototype).length, before)
   assert.equal(Reflect.has({}, 'cost'), false)
   assert.deepEqual(JSON.parse(client.write(trade?.['info'])), execution)
@@ -68,7 +69,8 @@ it('a rate with the name of a method of all objects changes no method', async ()
     ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://rate.test' },
   }
   const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
-  const [trade] = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  const { rows } = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  const [trade] = rows
   assert.deepEqual(JSON.parse(client.write(trade?.['info'])), fill)
   assert.equal(Object.hasOwn(Reflect.get({}, '__lookupGetter__') as object, 'cost'), false)
 })

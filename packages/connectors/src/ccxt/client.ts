@@ -27,15 +27,24 @@ export interface Market {
 
 type Row = Readonly<Record<string, unknown>>
 
+export interface Listed {
+  /** As ccxt unifies them; `info` is the exchange's own row. */
+  rows: Row[]
+  /**
+   * The same, and the rows of the answer that ccxt left out because they belong to another list. A row that ccxt cannot
+   * parse has no members.
+   */
+  given: readonly Row[]
+}
+
 export interface CcxtClient {
-  /** Rows as ccxt unifies them; `info` is the exchange's own. */
   list(
     call: ListCall,
     key: string | undefined,
     sinceMs: number | undefined,
     limit: number | undefined,
     params: Row,
-  ): Promise<Row[]>
+  ): Promise<Listed>
   balances(params: Row): Promise<Row>
   /** An endpoint by ccxt's name for it. */
   ask(endpoint: string): Promise<unknown>
@@ -55,11 +64,13 @@ const marketsByHost = new Map<string, { source: Promise<Exchange>; loadedAtMs: n
 export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): CcxtClient {
   const digits = createDigitReader()
   let last: HttpAnswer | undefined
+  let lastParsed: unknown
+  const parse = (text: string): unknown => (lastParsed = digits.parse(text))
   const remember = (answer: HttpAnswer): HttpAnswer => (last = answer)
   let opening: Promise<Exchange> | undefined
 
   async function open(): Promise<Exchange> {
-    const exchange = await openExchange(facts, keys, io, digits.parse, remember)
+    const exchange = await openExchange(facts, keys, io, parse, remember)
     exchange.setMarketsFromExchange(await loadMarkets(facts, keys, io))
     return exchange
   }
@@ -83,7 +94,13 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
     list: (call, key, sinceMs, limit, params) =>
       use(call, async (exchange) => {
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
-        return methods[call](key, sinceMs, limit, params)
+        lastParsed = undefined
+        const rows = await methods[call](key, sinceMs, limit, params)
+        const own = listMembers(lastParsed)
+        lastParsed = undefined
+        // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
+        const isCut = limit !== undefined && rows.length >= limit
+        return { rows, given: isCut || own.length <= rows.length ? rows : parseOwn(exchange, call, own, sinceMs) }
       }),
     balances: (params) =>
       use('fetchBalance', async (exchange) => (await exchange.fetchBalance(params)) as unknown as Row),
@@ -100,6 +117,40 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       }),
     write: digits.write,
   }
+}
+
+/** The rows of an answer are the members of its lists. Lists within a row belong to the row. */
+function listMembers(answer: unknown): unknown[] {
+  if (Array.isArray(answer)) return answer.every((member) => typeof member === 'object') ? answer : []
+  return typeof answer === 'object' && answer !== null ? Object.values(answer).flatMap(listMembers) : []
+}
+
+const parsers: Readonly<Record<ListCall, 'parseTrade' | 'parseLedgerEntry' | 'parseTransaction'>> = {
+  fetchMyTrades: 'parseTrade',
+  fetchLedger: 'parseLedgerEntry',
+  fetchDeposits: 'parseTransaction',
+  fetchWithdrawals: 'parseTransaction',
+  fetchDepositsWithdrawals: 'parseTransaction',
+  fetchTransactions: 'parseTransaction',
+}
+
+/**
+ * Several lists of an exchange may come from one endpoint, and ccxt picks the rows of a list out of each page. Without
+ * the other rows, a page that has none of the list would look like the end of it. Rows before the start that was asked
+ * for do not count, as in ccxt.
+ */
+function parseOwn(exchange: Exchange, call: ListCall, own: readonly unknown[], sinceMs = 0): Row[] {
+  const parseRow = (exchange as unknown as Record<string, (row: unknown) => Row | Row[]>)[parsers[call]]
+  return own
+    .map((row): Row => {
+      try {
+        // A copy, because the row is also part of a record, and a parser could write into it.
+        return [parseRow?.call(exchange, structuredClone(row)) ?? {}].flat()[0] ?? {}
+      } catch {
+        return {}
+      }
+    })
+    .filter(({ timestamp }) => typeof timestamp !== 'number' || timestamp >= sinceMs)
 }
 
 function toMarket(market: Row): Market {

@@ -11,13 +11,17 @@
  *
  * If an exchange does not accept a start or an end, the walk goes in the other direction only, and the stream's
  * `providerLimit` says what may be missing.
+ *
+ * A walk goes by the rows of the exchange's own answers. Several lists may come from one endpoint, and then ccxt leaves
+ * out the rows of the others: a page of which nothing is left is not the end.
  */
 import { SourceError } from '@assay/core'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
-import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
+import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
+import type { Paging } from './catalogue/about.ts'
 import type { ReadList } from './catalogue/lists.ts'
-import { readRow, type ReadRow } from './records.ts'
+import { findTimeMs, readRow, type ReadRow } from './records.ts'
 import { withAssets, withLost } from './state.ts'
 
 /**
@@ -37,8 +41,10 @@ interface PageMark {
   newestMs: number
   /** For lists that are not read by time: the rows or pages read so far, or the next id. */
   passed: number
-  /** The rows of the longest page so far. */
+  /** The rows of the longest page so far that shows more than one moment. */
   longest: number
+  /** Whether the walk passed a place where rows may be missing, so that it says nothing about those it did not show. */
+  mayMiss: boolean
 }
 
 /** For an exchange that does not document its pages: few have shorter ones. */
@@ -69,28 +75,59 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const key = list.by === null ? undefined : partition
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
-  const rows = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
+  const { rows, given } = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
   const read = rows.map((row) => readRow(client, list.stream, row, markets, window))
-  const walked = { ...mark, longest: Math.max(mark.longest, read.length) }
-  const next = nextMark(list, walked, read, window)
-  const cutMs = next === undefined ? undefined : findCutMoment(list, walked, next, read)
-  const missed = cutMs === undefined ? [] : [toMissed(cutMs)]
+  const shown = toShown(list, read, given)
+  if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
+    throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
+  }
+  const longest = new Set(shown.times).size > 1 ? Math.max(mark.longest, shown.count) : mark.longest
+  const walked = { ...mark, longest }
+  const next = nextMark(list, walked, shown, window)
+  const filledMs = next === undefined ? undefined : findFilledMoment(list, walked, next, shown)
+  // Rows without a higher id do not lead on, and are not the end either.
+  const isStuck = list.paging !== undefined && next === undefined && shown.count > 0
+  const mayMiss = mark.mayMiss || shown.isUnclear || filledMs !== undefined || isStuck
+  const missed = filledMs !== undefined && isPageLength(list, walked, shown.count) ? [toMissed(filledMs)] : []
   const learned = withAssets(state, new Set(read.flatMap(({ codes }) => codes)))
   return {
     records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed]),
-    next: next === undefined ? null : writeMark(next),
-    ...(next === undefined && list.isWhole ? { complete: window } : {}),
+    next: next === undefined ? null : writeMark({ ...next, mayMiss }),
+    ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
     ...(learned === undefined ? {} : { state: learned }),
   }
+}
+
+/** What a page of the exchange shows, with the rows that ccxt left out. */
+interface Shown {
+  count: number
+  /** Of the rows that have one. */
+  times: readonly number[]
+  ids: readonly number[]
+  /** Rows that ccxt left out and whose times are not known may have taken the place of others. */
+  isUnclear: boolean
+}
+
+function toShown(list: ReadList, read: readonly ReadRow[], given: Listed['given']): Shown {
+  const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
+  const ids = read.map(({ record }) => record.key.split('#').at(-1))
+  const others = given.length > read.length ? given : []
+  const count = Math.max(read.length, given.length)
+  const shown = { count, ids: [...ids, ...others.map(({ id }) => id)].map(Number).filter(Number.isSafeInteger) }
+  // A page with room for more rows hides none, and reading around the rows of other lists would cost calls in each run.
+  if (list.paging !== undefined || isShort(list, count)) return { ...shown, times, isUnclear: false }
+  const othersTimes = others.map(findTimeMs)
+  const known = othersTimes.filter((atMs) => atMs !== undefined)
+  return { ...shown, times: [...times, ...known], isUnclear: known.length < othersTimes.length }
 }
 
 function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-function toPiece({ spanMs }: ReadList, startMs: number, window: Window, longest = 0): PageMark {
+function toPiece({ spanMs }: ReadList, startMs: number, window: Window): PageMark {
   const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
-  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, longest }
+  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, longest: 0, mayMiss: false }
 }
 
 interface Question {
@@ -142,18 +179,19 @@ function toUnit({ unit }: ReadList, atMs: number): number {
 }
 
 /** Returns undefined when the window is complete. */
-function nextMark(list: ReadList, mark: PageMark, read: readonly ReadRow[], window: Window): PageMark | undefined {
-  if (list.paging !== undefined) return nextCounted(list, mark, read)
-  const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
-  if (times.length === 0 && isFull(list, mark, read.length)) {
-    throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
-  }
+function nextMark(list: ReadList, mark: PageMark, shown: Shown, window: Window): PageMark | undefined {
+  if (list.paging !== undefined) return nextCounted(list.paging, mark, shown)
+  const { count, times } = shown
   const span = {
     ...{ oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length },
-    // ccxt may leave rows out of a full page.
-    isShort: list.pageSize !== null && read.length < list.pageSize / 2,
+    isShort: list.pageSize !== null && isShort(list, count),
   }
   return nextOfPiece(list, mark, span) ?? nextPiece(list, mark, window)
+}
+
+/** Far fewer rows than a page has. Half of them, because ccxt may leave rows out of an answer that has no list. */
+function isShort({ pageSize }: ReadList, rows: number): boolean {
+  return rows < (pageSize ?? pageSizeDefault) / 2
 }
 
 interface Span {
@@ -226,10 +264,10 @@ function nextAtEdge(list: ReadList, mark: PageMark, span: Span): PageMark | unde
 }
 
 /** The moment whose rows have filled this page, so that there may be more of them. */
-function findCutMoment(list: ReadList, mark: PageMark, next: PageMark, read: readonly ReadRow[]): number | undefined {
-  if (next.step !== furtherSteps[mark.step] || !isFull(list, mark, read.length)) return undefined
-  const times = new Set(read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs))
-  const isOneMoment = times.size === 1 || next.step === 'past_oldest' || next.step === 'past_newest'
+function findFilledMoment(list: ReadList, mark: PageMark, next: PageMark, shown: Shown): number | undefined {
+  const { count, times } = shown
+  if (next.step !== furtherSteps[mark.step] || !isFull(list, mark, count)) return undefined
+  const isOneMoment = new Set(times).size === 1 || next.step === 'past_oldest' || next.step === 'past_newest'
   return isOneMoment ? Math.min(...times) : undefined
 }
 
@@ -247,28 +285,37 @@ function isFull({ pageSize, limit }: ReadList, { longest }: PageMark, rows: numb
   return rows >= (pageSize ?? limit ?? Math.max(pageSizeDefault, longest))
 }
 
+/**
+ * Without a documented length, nothing tells a full page of one moment from a burst that fits into its page. A full
+ * page is as long as others of the walk, or has a round length. A burst of such a length is rare, and a hole that is
+ * reported for it would never go away.
+ */
+function isPageLength({ pageSize, limit }: ReadList, { longest }: PageMark, rows: number): boolean {
+  return (pageSize ?? limit) !== null || rows === longest || rows % pageSizeDefault === 0
+}
+
 function nextPiece(list: ReadList, mark: PageMark, window: Window): PageMark | undefined {
-  return mark.endMs >= window.end ? undefined : toPiece(list, mark.endMs, window, mark.longest)
+  return mark.endMs >= window.end ? undefined : { ...toPiece(list, mark.endMs, window), longest: mark.longest }
 }
 
 /** Lists by offset, page or id end with an empty page. */
-function nextCounted({ paging }: ReadList, mark: PageMark, read: readonly ReadRow[]): PageMark | undefined {
-  if (read.length === 0 || paging === undefined) return undefined
-  if (paging.kind === 'offset') return { ...mark, passed: mark.passed + read.length }
-  if (paging.kind === 'page') return { ...mark, passed: mark.passed + 1 }
-  const ids = read.map(({ record }) => Number(record.key.split('#').at(-1))).filter(Number.isSafeInteger)
+function nextCounted({ kind }: Paging, mark: PageMark, { count, ids }: Shown): PageMark | undefined {
+  if (count === 0) return undefined
+  if (kind === 'offset') return { ...mark, passed: mark.passed + count }
+  if (kind === 'page') return { ...mark, passed: mark.passed + 1 }
   const next = Math.max(...ids) + 1
-  return ids.length > 0 && next > mark.passed ? { ...mark, passed: next } : undefined
+  return next > mark.passed ? { ...mark, passed: next } : undefined
 }
 
-function writeMark({ step, startMs, endMs, oldestMs, newestMs, passed, longest }: PageMark): string {
-  return [step, startMs, endMs, oldestMs, newestMs, passed, longest].join(':')
+function writeMark({ step, startMs, endMs, oldestMs, newestMs, passed, longest, mayMiss }: PageMark): string {
+  return [step, startMs, endMs, oldestMs, newestMs, passed, longest, Number(mayMiss)].join(':')
 }
 
 function readMark(pageMark: string): PageMark {
   const [, step, ...numbers] =
-    /^(whole|before|behind|(?:at|past)_(?:oldest|newest)):(\d+):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(pageMark) ?? []
-  const [startMs, endMs, oldestMs = 0, newestMs = 0, passed = 0, longest = 0] = numbers.map(Number)
+    /^(whole|before|behind|(?:at|past)_(?:oldest|newest)):(\d+):(\d+):(\d+):(\d+):(\d+):(\d+):([01])$/.exec(pageMark) ??
+    []
+  const [startMs, endMs, oldestMs = 0, newestMs = 0, passed = 0, longest = 0, mayMiss] = numbers.map(Number)
   if (startMs === undefined || endMs === undefined) throw new RangeError('not a page mark of this list')
-  return { step: step as Step, startMs, endMs, oldestMs, newestMs, passed, longest }
+  return { step: step as Step, startMs, endMs, oldestMs, newestMs, passed, longest, mayMiss: mayMiss === 1 }
 }

@@ -91,6 +91,12 @@ const unified = {
 /** What is known of the time of a row, whatever else is wrong with it. */
 const timed = z.object({ timestamp: ms.optional().catch(undefined), updated: ms.optional().catch(undefined) })
 
+/** Undefined for a row without a time. */
+export function findTimeMs(row: Row): number | undefined {
+  const { timestamp, updated } = timed.parse(row)
+  return timestamp ?? updated
+}
+
 const stored = <T>(schema: z.ZodType<T>) => z.object({ ccxt: schema })
 
 export const parseTrade = (body: string): Trade => stored(tradeSchema).parse(parseJson(body)).ccxt
@@ -120,8 +126,7 @@ export function readRow(
   const parsed = unified[stream].safeParse(known)
   if (!parsed.success) {
     const reason = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
-    const { timestamp, updated } = timed.parse(known)
-    const atMs = timestamp ?? updated
+    const atMs = findTimeMs(known)
     const record = {
       key: hash(write(info ?? null)),
       occurredAtMs: atMs ?? window.end - 1,
