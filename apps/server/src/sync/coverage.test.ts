@@ -137,15 +137,15 @@ describe('the coverage of a stream', () => {
     assert.deepEqual([windows, holes.length, partitions], [[], 1, { count: 0, incomplete: 0 }])
   })
 
-  it('names a list that is gone, and shows the others as read', () => {
+  it('names a list that is gone as missing up to now, and shows the others as read', () => {
     const span = (endMs: number): TimeSpan => ({ startMs: beginningMs, endMs })
     const { windows, holes, partitions } = toStreamCoverage(
       { ...ledger, partitioned: true },
       state({
         lists: [
           { covered: [span(nowMs)], isListed: true },
-          { covered: [span(day(9))], isListed: false, gone: { partition: 'MATIC/USDT', sinceMs: day(8) } },
-          { covered: [], isListed: false, gone: { partition: 'BUSD/USDT', sinceMs: day(20) } },
+          { covered: [span(day(9))], isListed: false, gone: 'MATIC/USDT' },
+          { covered: [], isListed: false, gone: 'BUSD/USDT' },
         ],
       }),
     )
@@ -154,8 +154,8 @@ describe('the coverage of a stream', () => {
     assert.deepEqual(
       holes.map(({ startMs, endMs, message }) => [startMs, endMs, message.split('.')[0]]),
       [
-        [beginningMs, day(20), 'The provider does not know BUSD/USDT'],
-        [day(9), day(8), 'The provider no longer knows MATIC/USDT'],
+        [beginningMs, nowMs, 'The provider does not know BUSD/USDT'],
+        [day(9), nowMs, 'The provider no longer knows MATIC/USDT'],
       ],
     )
   })

@@ -48,8 +48,8 @@ export interface ReadListState {
   covered: readonly TimeSpan[]
   /** False when the provider no longer names it: what is new there is not expected. */
   isListed: boolean
-  /** Undefined while the provider knows it. */
-  gone?: { partition: string; sinceMs: number } | undefined
+  /** The name of a list that the provider does not know; undefined while it knows it. */
+  gone?: string | undefined
 }
 
 export interface ReadingState {
@@ -97,7 +97,9 @@ export async function findCoverage(
       of.stream === stream.name && (partition === undefined || of.partition === partition)
     const own = standings
       .filter((one) => isShown(one) && !isNeverExpected(one.standing))
-      .map((one) => ({ ...toReadList(stream, one.standing), gone: toGone(one.partition, one.standing) }))
+      .map(({ standing, partition: name }) => {
+        return { ...toReadList(stream, standing), gone: standing.goneSinceMs === undefined ? undefined : name }
+      })
     if (partition !== undefined && own.length === 0) return []
     // A stream without partitions has one list, also before anything was read of it.
     const read = own.length > 0 || stream.partitioned ? own : [{ covered: [], isListed: true }]
@@ -126,10 +128,6 @@ function isNeverExpected({ isListed, open, covered, goneSinceMs }: ListStanding)
   return !isListed && open.length === 0 && covered.length === 0 && goneSinceMs === undefined
 }
 
-function toGone(partition = '', { goneSinceMs }: ListStanding): ReadListState['gone'] {
-  return goneSinceMs === undefined ? undefined : { partition, sinceMs: goneSinceMs }
-}
-
 const notRead = { cause: 'sync_in_progress', message: 'This part of the history has not been read yet.' } as const
 
 export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCoverage {
@@ -153,7 +151,7 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
       const message = `${records === 1 ? 'One record' : `${records} records`} of the provider could not be understood and ${records === 1 ? 'is' : 'are'} not among the transactions.`
       return { startMs, endMs, cause: 'data_hole', message, records }
     }),
-    ...lists.flatMap(toGoneHole),
+    ...lists.flatMap((list) => toGoneHole(list, nowMs)),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
   const remedy = (holes.length > 0 ? issue?.fix : undefined) ?? stream.remedy
   // Time that has not been read in any list makes none of them incomplete.
@@ -171,16 +169,16 @@ function toEmptyWindows({ readAtMs }: ReadingState): TimeSpan[] {
   return readAtMs === undefined ? [] : [{ startMs: beginningMs, endMs: readAtMs }]
 }
 
-function toGoneHole({ covered, gone }: ReadListState): Hole[] {
-  if (gone === undefined) return []
-  const { partition, sinceMs } = gone
+/** The list is asked for rarely, or not at all, so nothing of it is read until the provider knows it again. */
+function toGoneHole({ covered, gone: partition }: ReadListState, nowMs: number): Hole[] {
+  if (partition === undefined) return []
   const lastMs = covered.at(-1)?.endMs
   const startMs = lastMs ?? beginningMs
   const message =
     lastMs === undefined
       ? `The provider does not know ${partition}. If something happened there, it cannot be read.`
       : `The provider no longer knows ${partition}. What happened there after ${toDay(lastMs)} cannot be read.`
-  return [{ startMs, endMs: Math.max(startMs, sinceMs), cause: 'data_hole', message, goneList: partition }]
+  return [{ startMs, endMs: Math.max(startMs, nowMs), cause: 'data_hole', message, goneList: partition }]
 }
 
 function toDay(ms: number): string {

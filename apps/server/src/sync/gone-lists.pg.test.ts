@@ -78,6 +78,10 @@ describe('a list that the provider no longer knows', async () => {
     const { holes, partitions } = await findCoverage(ref)
     assert.deepEqual([holes.length, partitions.incomplete], [1, 1])
     assert.match(holes[0]?.message ?? '', /no longer knows B/)
+    // Nothing of it was read since, so the hole goes on.
+    const nowMs = reader.clock.now()
+    await reader.moveClock(hourMs)
+    assert.ok(((await findCoverage(ref)).holes[0]?.endMs ?? 0) >= nowMs + hourMs)
   })
 
   it('is read from where it was when the provider knows it again', async () => {

@@ -311,8 +311,14 @@ describe('the connector over ccxt', () => {
       records: [],
       next: null,
       isGone: true,
-      state: { ...state, lost: ['LUNA/EUR'] },
+      state: { ...state, lost: { 'LUNA/EUR': { refusals: 1, atMs: nowMs } } },
     })
+  })
+
+  it('a symbol that an earlier version gave up is asked for again', async () => {
+    const state = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs, lost: ['BTC/EUR'] }
+    const partitions = (await open().listPartitions?.(state)) ?? []
+    assert.ok(partitions.some(({ partition }) => partition === 'BTC/EUR'))
   })
 
   for (const [name, hours, given] of [
@@ -461,5 +467,31 @@ describe('the connector over ccxt', () => {
     await open().fetchBalances({})
     await open().fetchBalances({})
     assert.deepEqual(asked, ['balance', 'balance'])
+  })
+
+  // The last one, because it leaves a list of markets from the future behind.
+  it('a symbol that was refused is asked for again after pauses that double, and always once it was answered for', async () => {
+    let state: ConnectorState = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs }
+    let laterMs = 0
+    const isNamed = async (ms: number): Promise<boolean | undefined> =>
+      (await open(secretKey, ms).listPartitions?.(state))?.some(({ partition }) => partition === 'BTC/EUR')
+    const read = async (): Promise<Page> => {
+      const request = { stream: 'trades', partition: 'BTC/EUR', window, pageMark: null, lastingMark: null, state }
+      const page = await open(secretKey, laterMs).fetchPage(request)
+      state = page.state ?? state
+      return page
+    }
+    failure = { status: 400, body: refusal(203, 'symbol parameter is required.') }
+    for (const hours of [1, 2, 4, 8, 16, 32, 64, 128, 256, 336, 336]) {
+      assert.equal((await read()).isGone, true)
+      assert.equal(await isNamed(laterMs + hours * hourMs - 1), false, `less than ${hours} hours`)
+      laterMs += hours * hourMs
+      assert.equal(await isNamed(laterMs), true, `${hours} hours`)
+    }
+    failure = undefined
+    assert.equal((await read()).records.length, pageSize)
+    assert.deepEqual(state['lost'], {})
+    assert.equal(await isNamed(laterMs), true)
+    assert.deepEqual((await read()).state, undefined)
   })
 })

@@ -65,7 +65,7 @@ function openReader(facts: ExchangeFacts, keys: CcxtKeys, io: Io): AccountReader
       const list = lists.find(({ stream }) => stream === request.stream)
       // An exchange without a readable history has one list that is always empty (catalogue/definitions.ts).
       if (list === undefined) return { records: [], next: null }
-      return fetchPage(client, list, request)
+      return fetchPage(client, list, request, io.now())
     },
   }
 }

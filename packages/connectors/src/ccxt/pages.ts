@@ -16,13 +16,13 @@
  * out the rows of the others: a page of which nothing is left is not the end.
  */
 import { SourceError } from '@assay/core'
-import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import type { ConnectorState, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
 import type { Paging } from './catalogue/about.ts'
 import type { ReadList } from './catalogue/lists.ts'
 import { findTimeMs, readRow, type ReadRow } from './records.ts'
-import { withAssets, withLost } from './state.ts'
+import { withAssets, withFound, withLost } from './state.ts'
 
 /**
  * A page that shows only rows of the edge may have had no room for those beyond it. `at_` then leaves out what is on the
@@ -50,14 +50,20 @@ interface PageMark {
 /** For an exchange that does not document its pages: few have shorter ones. */
 const pageSizeDefault = 50
 
-export async function fetchPage(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
+export async function fetchPage(
+  client: CcxtClient,
+  list: ReadList,
+  request: PageRequest,
+  nowMs: number,
+): Promise<Page> {
   try {
     return await fetchRows(client, list, request)
   } catch (error) {
     if (error instanceof UnknownSymbol && list.by !== null) {
       // The exchange may never return this list again, and `data_hole` would keep the whole connection out of date.
-      const lost = withLost(request.state, request.partition)
-      return { records: [], next: null, isGone: true, ...(lost === undefined ? {} : { state: lost }) }
+      const isSymbol = list.by === 'symbol'
+      const state = isSymbol ? withLost(request.state, request.partition, nowMs) : request.state
+      return { records: [], next: null, isGone: true, ...(state === request.state ? {} : { state }) }
     }
     if (error instanceof Unsupported && !list.isRequired) return { records: [], next: null }
     if (error instanceof Unsupported || error instanceof UnknownSymbol) {
@@ -89,13 +95,18 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const isStuck = list.paging !== undefined && next === undefined && shown.count > 0
   const mayMiss = mark.mayMiss || shown.isUnclear || filledMs !== undefined || isStuck
   const missed = filledMs !== undefined && isPageLength(list, walked, shown.count) ? [toMissed(filledMs)] : []
-  const learned = withAssets(state, new Set(read.flatMap(({ codes }) => codes)))
   return {
     records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed]),
     next: next === undefined ? null : writeMark({ ...next, mayMiss }),
     ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
-    ...(learned === undefined ? {} : { state: learned }),
+    ...withLearned(state, partition, read),
   }
+}
+
+function withLearned(state: ConnectorState, partition: string, read: readonly ReadRow[]): Pick<Page, 'state'> {
+  const found = withFound(state, partition) ?? state
+  const learned = withAssets(found, new Set(read.flatMap(({ codes }) => codes))) ?? found
+  return learned === state ? {} : { state: learned }
 }
 
 /** What a page of the exchange shows, with the rows that ccxt left out. */

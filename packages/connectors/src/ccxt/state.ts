@@ -3,7 +3,7 @@
  * The partitions of lists that exist only by symbol or by code are derived from it, as in the Binance connector, so
  * users do not have to say what they traded.
  */
-import { dayMs } from '@assay/core'
+import { dayMs, hourMs } from '@assay/core'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
@@ -15,15 +15,24 @@ const newForMs = 6 * 3_600_000
 /** After that, a market with only one known side is read once in this many days. */
 const rotationDays = 28
 
+/** A refused symbol is asked for again after this pause, which doubles with every refusal. */
+const lostPauseMs = hourMs
+const lostPauseMaxMs = 14 * dayMs
+
 const stateSchema = z.object({
   assets: z.array(z.string()).optional(),
-  lost: z.array(z.string()).optional(),
+  // An earlier version kept a list of symbols. They are asked for again.
+  lost: z
+    .record(z.string(), z.object({ refusals: z.number(), atMs: z.number() }))
+    .catch({})
+    .optional(),
   connectedAtMs: z.number().optional(),
 })
 
 /** Longer codes are not asset codes. The state has a size limit. */
 const codeLengthMax = 40
 const assetsMax = 10_000
+const lostMax = 5_000
 
 /** Returns the state with these assets added, or undefined when it has them all. */
 export function withAssets(state: ConnectorState, codes: Iterable<string>): ConnectorState | undefined {
@@ -37,10 +46,23 @@ export function withConnectedAt(state: ConnectorState, nowMs: number): Connector
   return stateSchema.parse(state).connectedAtMs === undefined ? { ...state, connectedAtMs: Math.round(nowMs) } : state
 }
 
-/** Returns the state with this symbol added to the lost ones, or undefined when it is there already. */
-export function withLost(state: ConnectorState, symbol: string): ConnectorState | undefined {
-  const { lost = [] } = stateSchema.parse(state)
-  return lost.includes(symbol) ? undefined : { ...state, lost: [...lost, symbol].toSorted() }
+/**
+ * The exchange has refused this symbol. That is no proof of a delisting: several exchanges call a symbol unknown while
+ * its trading is halted.
+ */
+export function withLost(state: ConnectorState, symbol: string, nowMs: number): ConnectorState {
+  const { lost = {} } = stateSchema.parse(state)
+  const isKept = Object.hasOwn(lost, symbol) || Object.keys(lost).length < lostMax
+  if (symbol.length > 2 * codeLengthMax || !isKept) return state
+  const refusals = (lost[symbol]?.refusals ?? 0) + 1
+  return { ...state, lost: { ...lost, [symbol]: { refusals, atMs: Math.round(nowMs) } } }
+}
+
+/** The exchange has answered for this symbol. Returns undefined when it was not lost. */
+export function withFound(state: ConnectorState, symbol: string): ConnectorState | undefined {
+  const { lost = {} } = stateSchema.parse(state)
+  if (!Object.hasOwn(lost, symbol)) return undefined
+  return { ...state, lost: Object.fromEntries(Object.entries(lost).filter(([name]) => name !== symbol)) }
 }
 
 export function listPartitions(
@@ -57,19 +79,23 @@ export function listPartitions(
 }
 
 function listSymbols(markets: ReadonlyMap<string, Market>, state: ConnectorState, nowMs: number): string[] {
-  const { assets = [], lost = [], connectedAtMs = nowMs } = stateSchema.parse(state)
+  const { assets = [], lost = {}, connectedAtMs = nowMs } = stateSchema.parse(state)
   const seen = new Set(assets)
-  const gone = new Set(lost)
   const isNew = nowMs - connectedAtMs < newForMs
   const turn = Math.floor(nowMs / dayMs) % rotationDays
   return [...markets.values()]
     .filter(({ symbol, base, quote }) => {
       const isBoth = seen.has(base) && seen.has(quote)
       if (!isBoth && !seen.has(base) && !seen.has(quote)) return false
-      // A delisted symbol is requested once per rotation, in case it is listed again.
-      return (!gone.has(symbol) && (isBoth || isNew)) || turnOf(symbol) === turn
+      return (isBoth || isNew || turnOf(symbol) === turn) && !isPaused(lost[symbol], nowMs)
     })
     .map(({ symbol }) => symbol)
+}
+
+/** A symbol is never away for much longer than twice the time for which the exchange refused it. */
+function isPaused(lost: { refusals: number; atMs: number } | undefined, nowMs: number): boolean {
+  if (lost === undefined) return false
+  return nowMs < lost.atMs + Math.min(lostPauseMaxMs, lostPauseMs * 2 ** (lost.refusals - 1))
 }
 
 function turnOf(symbol: string): number {
