@@ -96,6 +96,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
         lastParsed = undefined
         const rows = await methods[call](key, sinceMs, limit, params)
+        if (rows.length === 0) refuseMessage(call, lastParsed)
         const own = listMembers(lastParsed)
         lastParsed = undefined
         // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
@@ -103,7 +104,13 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         return { rows, given: isCut || own.length <= rows.length ? rows : parseOwn(exchange, call, own, sinceMs) }
       }),
     balances: (params) =>
-      use('fetchBalance', async (exchange) => (await exchange.fetchBalance(params)) as unknown as Row),
+      use('fetchBalance', async (exchange) => {
+        lastParsed = undefined
+        const balances = (await exchange.fetchBalance(params)) as unknown as Row
+        if (Object.keys(balances['total'] ?? {}).length === 0) refuseMessage('fetchBalance', lastParsed)
+        lastParsed = undefined
+        return balances
+      }),
     ask: (endpoint) =>
       use(endpoint, async (exchange) => {
         const method = (exchange as unknown as Record<string, (() => Promise<unknown>) | undefined>)[endpoint]
@@ -117,6 +124,27 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       }),
     write: digits.write,
   }
+}
+
+/**
+ * ccxt finds no rows in an error that it does not know, such as a gateway's under HTTP 200, and takes it for an empty
+ * list. An empty answer has a place for rows, even if it is null. A few have nothing but a word of success.
+ */
+function refuseMessage(call: string, answer: unknown): void {
+  if (typeof answer !== 'object' || answer === null || hasPlaceForRows(answer)) return
+  const words = Object.entries(answer).filter(([name]) => messageMembers.has(name))
+  if (words.some(([, text]) => typeof text === 'string' && !/^(?:ok|success\w*)$/i.test(text))) {
+    throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
+  }
+}
+
+const messageMembers = new Set(['message', 'msg', 'error', 'error_message', 'errorMessage', 'detail', 'reason'])
+
+function hasPlaceForRows(value: unknown): boolean {
+  if (value === null || value === '' || Array.isArray(value)) return true
+  if (typeof value !== 'object') return false
+  const members = Object.values(value)
+  return members.length === 0 || members.some(hasPlaceForRows)
 }
 
 /** The rows of an answer are the members of its lists. Lists within a row belong to the row. */

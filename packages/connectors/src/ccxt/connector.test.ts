@@ -315,12 +315,6 @@ describe('the connector over ccxt', () => {
     })
   })
 
-  it('a symbol that an earlier version gave up is asked for again', async () => {
-    const state = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs, lost: ['BTC/EUR'] }
-    const partitions = (await open().listPartitions?.(state)) ?? []
-    assert.ok(partitions.some(({ partition }) => partition === 'BTC/EUR'))
-  })
-
   for (const [name, hours, given] of [
     ['without any market', 2, { status: 200, body: '[]' }],
     ['that is refused', 4, { status: 401, body: refusal(305, 'No active API key found.') }],
@@ -395,6 +389,26 @@ describe('the connector over ccxt', () => {
       return error instanceof SourceError && error.fault === 'venue_down' && !(error instanceof NoAnswer)
     })
   })
+
+  for (const body of [
+    '{"message":"Service temporarily unavailable, please try again later"}',
+    '{"error":"internal error","status":"error"}',
+  ]) {
+    it(`${body} under HTTP 200 is neither an empty list nor an account without balances`, async () => {
+      failure = { status: 200, body }
+      const request = { stream: 'trades', partition: 'BTC/EUR', window, pageMark: null, lastingMark: null, state: {} }
+      await assert.rejects(open().fetchPage(request), { fault: 'unreadable_answer' })
+      await assert.rejects(open().fetchBalances({}), { fault: 'unreadable_answer' })
+    })
+  }
+
+  for (const body of ['[]', '{"message":"success","data":null}', '{"code":0,"msg":"ok"}']) {
+    it(`${body} is an empty list`, async () => {
+      failure = { status: 200, body }
+      const request = { stream: 'trades', partition: 'BTC/EUR', window, pageMark: null, lastingMark: null, state: {} }
+      assert.deepEqual((await open().fetchPage(request)).records, [])
+    })
+  }
 
   it('a status that ccxt does not know moves nothing', async () => {
     const drafts = connector.toTransactions(

@@ -21,11 +21,7 @@ const lostPauseMaxMs = 14 * dayMs
 
 const stateSchema = z.object({
   assets: z.array(z.string()).optional(),
-  // An earlier version kept a list of symbols. They are asked for again.
-  lost: z
-    .record(z.string(), z.object({ refusals: z.number(), atMs: z.number() }))
-    .catch({})
-    .optional(),
+  lost: z.record(z.string(), z.object({ refusals: z.number(), atMs: z.number() })).optional(),
   connectedAtMs: z.number().optional(),
 })
 
