@@ -551,26 +551,32 @@ describe('a transaction that may still change', () => {
 })
 
 describe('a server', () => {
-  const faults: [string, () => Response, string][] = [
+  const faults: [string, () => Response, string, string?][] = [
     ['HTTP 429', () => new Response('slow down', { status: 429 }), 'rate_limited'],
     ['HTTP 503', () => new Response('', { status: 503 }), 'venue_down'],
     ['half of the JSON', () => new Response('{"chain_stats":{'), 'unreadable_answer'],
     ['another form', () => Response.json({ chain_stats: {} }), 'unreadable_answer'],
+    ['HTTP 400 of its own', () => new Response('RPC error', { status: 400 }), 'unreadable_answer'],
+    ['HTTP 400 of a gateway', () => new Response('<html>400 Bad Request</html>', { status: 400 }), 'venue_down'],
     [
       'an address that it cannot read',
       () => new Response('Invalid Bitcoin address', { status: 400 }),
-      'invalid_credentials',
+      ...(['unreadable_answer', 'invalid_credentials'] as const),
     ],
   ]
-  for (const [name, answer, fault] of faults) {
-    it(`that answers with ${name} is ${fault}, and the error names no address`, async () => {
+  for (const [name, answer, fault, refusal = fault] of faults) {
+    const outcome = refusal === fault ? fault : `${refusal} for a new wallet and ${fault} afterwards`
+    it(`that answers with ${name} is ${outcome}, and the error names no address`, async () => {
       const chain = new TestChain()
       chain.broken = answer
       const reader = chain.open()
-      for (const ask of [() => reader.verify(), () => reader.fetchBalances({})]) {
+      for (const [ask, expected] of [
+        [() => reader.verify(), refusal],
+        [() => reader.fetchBalances({}), fault],
+      ] as const) {
         await assert.rejects(ask(), (error) => {
           assert.ok(error instanceof SourceError)
-          assert.equal(error.fault, fault)
+          assert.equal(error.fault, expected)
           assert.ok(!error.message.includes(receiving(0)))
           return true
         })

@@ -50,7 +50,7 @@ function openReader(credentials: Credentials, io: Io): AccountReader {
   return {
     async verify() {
       // This shows whether the server answers and supports this kind of address.
-      await esplora.fetchStats(wallet.branches[0].addressAt(0))
+      await esplora.verifyAddress(wallet.branches[0].addressAt(0))
       return { fingerprint: wallet.fingerprint, excess: [], missing: [], keyExpiresAtMs: null }
     },
     async fetchBalances(given: ConnectorState) {

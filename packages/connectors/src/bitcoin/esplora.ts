@@ -2,14 +2,15 @@
  * Requests to an Esplora server. Sources: github.com/Blockstream/esplora, API.md; for the limits of the public server,
  * issues #449 and #302 there (429 comes without `Retry-After`; 700 calls an hour from one IP address).
  *
- * The server returns zeros for an unused address, HTTP 400 for an address that it cannot read, and HTTP 404 for a
- * transaction that it does not have.
+ * The server returns zeros for an unused address, HTTP 404 for a transaction that it does not have, and HTTP 400 for an
+ * address that it cannot read. It also returns 400 for failures of its own (`impl From<errors::Error> for HttpError` in
+ * Blockstream/electrs, src/rest.rs), and so do gateways.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from '../kit/connector.ts'
-import { fetchAnswer, toStatusError } from '../kit/http.ts'
-import { parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
+import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
+import { isPage, parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { bitcoinDefinition } from './definition.ts'
 
 const digits = z.string().regex(/^\d{1,18}$/)
@@ -28,7 +29,16 @@ const omittedMembers = [
 
 export type AddressStats = z.infer<typeof addressAnswer>
 
+/** The words of Blockstream/electrs, src/rest.rs. */
+const refusal = /invalid bitcoin address|address on invalid network/i
+
+function isAddressRefused({ status, text }: HttpAnswer): boolean {
+  return status === 400 && !isPage(text) && refusal.test(text)
+}
+
 export interface Esplora {
+  /** Fails with `invalid_credentials` when the server cannot read an address of this kind. */
+  verifyAddress(address: string): Promise<void>
   fetchStats(address: string): Promise<AddressStats>
   /** Newest first, numbers verbatim: the mempool and the newest 25 confirmed ones, or the next 25 after `lastSeen`. */
   fetchTransactions(address: string, lastSeen: string | null): Promise<unknown[]>
@@ -41,19 +51,23 @@ export function createEsplora(io: Io): Esplora {
   const chosen = io.baseUrl ?? io.chainUrls?.['bitcoin']?.index
   const base = (chosen ?? bitcoinDefinition.baseUrl).replace(/\/$/, '')
 
-  async function find(path: string): Promise<string | undefined> {
+  /** `isRefusal`: the answer is about the address that the person gave. */
+  async function find(path: string, isRefusal?: (answer: HttpAnswer) => boolean): Promise<string | undefined> {
     const answer = await fetchAnswer(io, `${base}${path}`, { omittedMembers })
     if (answer.status === 200) return answer.text
     if (answer.status === 404) return undefined
-    throw toStatusError(answer, io, { 400: 'invalid_credentials' })
+    throw toStatusError(answer, io, isRefusal?.(answer) === true ? { [answer.status]: 'invalid_credentials' } : {})
   }
-  async function get(path: string): Promise<string> {
-    const text = await find(path)
+  async function get(path: string, isRefusal?: (answer: HttpAnswer) => boolean): Promise<string> {
+    const text = await find(path, isRefusal)
     if (text === undefined) throw new SourceError('venue_down', 'the server does not have this part of the API')
     return text
   }
 
   return {
+    async verifyAddress(address) {
+      readAnswer('address', addressAnswer, parseJson(await get(`/address/${address}`, isAddressRefused)))
+    },
     async fetchStats(address) {
       return readAnswer('address', addressAnswer, parseJson(await get(`/address/${address}`)))
     },
