@@ -584,6 +584,18 @@ describe('a server', () => {
     })
   }
 
+  it('that allows a few calls an hour is asked for each address of a wallet once, however long that takes', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 100; index += 1) chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, 800_000)
+    chain.broken = () => {
+      chain.nowMs += 5 * 60_000
+      return chain.asked.length > 1_000 ? new Response('', { status: 503 }) : chain.answerLast()
+    }
+    assert.equal(await new Books().readBalance(chain.open()), '0.001')
+    assert.equal(chain.asked.length, 100 + 2 * gapLimit)
+    assert.ok(chain.nowMs - startMs > 10 * hourMs)
+  })
+
   it('that loses one answer in a batch is asked again from there, and not for those before it', async () => {
     const chain = new TestChain()
     chain.pay({ payer: 2_000 }, { [receiving(3)]: 1_000 }, 800_000)

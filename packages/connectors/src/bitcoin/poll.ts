@@ -7,7 +7,7 @@
  *   emptied addresses             once a day: wallets do not reuse them, but people may send to them
  *   unused kinds of address       once a day, after a key of unknown kind was used with another kind
  */
-import { dayMs, SourceError } from '@assay/core'
+import { dayMs, hourMs, SourceError } from '@assay/core'
 import { gapLimit } from './definition.ts'
 import type { AddressStats, Esplora } from './esplora.ts'
 import { isEmptied, type KnownAddress, type WalletState } from './state.ts'
@@ -16,8 +16,12 @@ import type { Branch, Wallet } from './wallet.ts'
 /** Addresses per batch. The budget charges this many calls. */
 export const batchSize = 20
 const parallelMax = 5
-/** An interrupted round continues unless it is older than this. A busy public server may take an hour. */
-const roundMaxMs = 2 * 3_600_000
+/**
+ * A round continues, however long it takes, unless it has stood still for longer than this. One that began again while
+ * it still makes progress might never end: wallets share the calls that a public server allows, so that a round may take
+ * a day, and hours may pass between two batches of it.
+ */
+const pauseMaxMs = 6 * hourMs
 /** The state may have 1 MiB, and an address takes up to 320 bytes. */
 const addressesMax = 3_000
 
@@ -28,6 +32,7 @@ export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletS
   const round = startOrContinue(state, nowMs)
   const due = await askInOrder(listDue(wallet, state, round), esplora)
   round.index = (due.at(-1)?.index ?? -1) + 1
+  round.askedAtMs = nowMs
   const known = new Set(state.addresses)
   state.addresses.push(...due.filter((entry) => !known.has(entry)))
   if (state.addresses.length > addressesMax) {
@@ -42,9 +47,9 @@ export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletS
 
 function startOrContinue(state: WalletState, nowMs: number): Round {
   const { round } = state
-  if (round !== undefined && nowMs - round.startedAtMs < roundMaxMs) return round
+  if (round !== undefined && nowMs - round.askedAtMs < pauseMaxMs) return round
   const isWhole = nowMs - state.polledWholeAtMs >= dayMs
-  return (state.round = { startedAtMs: nowMs, isWhole, branch: 0, index: 0 })
+  return (state.round = { startedAtMs: nowMs, askedAtMs: nowMs, isWhole, branch: 0, index: 0 })
 }
 
 /** The next addresses of one branch. Its end is known only after they were queried. `round` skips what is not due. */

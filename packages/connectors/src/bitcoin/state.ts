@@ -47,9 +47,12 @@ const stateSchema = z.object({
   addresses: z.array(addressSchema).default([]),
   /** By transaction: those in the mempool or in a block that may still be replaced. */
   unsettled: z.record(z.string(), unsettledSchema).default({}),
-  /** A round of questions that has begun and not ended, and the place of its next one. */
+  /** A round of questions that has begun and not ended, when its last ones were asked, and the place of its next one. */
   round: z
-    .object({ startedAtMs: z.number(), isWhole: z.boolean(), branch: z.number(), index: z.number() })
+    .object({
+      ...{ startedAtMs: z.number(), askedAtMs: z.number().default(0), isWhole: z.boolean() },
+      ...{ branch: z.number(), index: z.number() },
+    })
     .exactOptional(),
   /** When the last round ended, and when the last one that included emptied addresses began. */
   polledAtMs: z.number().default(0),
