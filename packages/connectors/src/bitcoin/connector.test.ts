@@ -171,6 +171,25 @@ class Books {
     await this.readWindow(reader, start, untilMs)
     return balance
   }
+  /** Runs as the engine does once the past is covered: the window has what is new, and a little of what came before. */
+  async runLater(chain: TestChain, reader: AccountReader, laterMs = 24 * hourMs): Promise<void> {
+    chain.nowMs += laterMs
+    await this.run(chain, reader, chain.nowMs - laterMs - 2 * hourMs)
+  }
+  /** The fault that ends the run, or `read`. */
+  async tryRun(chain: TestChain, reader: AccountReader, start: number): Promise<string> {
+    try {
+      await this.run(chain, reader, start)
+      return 'read'
+    } catch (error) {
+      assert.ok(error instanceof SourceError)
+      return error.fault
+    }
+  }
+  async tryLater(chain: TestChain, reader: AccountReader): Promise<string> {
+    chain.nowMs += 24 * hourMs
+    return this.tryRun(chain, reader, chain.nowMs - 26 * hourMs)
+  }
   get keys(): string[] {
     return [...this.records.keys()].toSorted()
   }
@@ -348,6 +367,169 @@ describe('a history', () => {
     assert.deepEqual(books.keys, keysOf(chain))
   })
 
+  it('of an address that is found late, behind a gap that closes, is read to its end', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(gapLimit + 5)]: 1_000 }, 850_000 + index * 160)
+    }
+    const books = new Books()
+    await books.run(chain)
+    assert.deepEqual(books.keys, [])
+    chain.pay({ payer: 2_000 }, { [receiving(10)]: 1_000 }, 899_990)
+    await books.runLater(chain, chain.open())
+    assert.deepEqual(books.keys, keysOf(chain))
+    chain.asked = []
+    await books.runLater(chain, chain.open())
+    assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('of an address that is found late is read in parts, and its windows are holes until the last part', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    // The sums and the list of this address were empty, as on a server that rebuilds its index.
+    const count = 6_000
+    for (let index = 0; index < count; index += 1)
+      chain.pay({ stranger: 700 }, { [receiving(0)]: 546 }, 800_000 + index)
+    const tries: string[] = []
+    do {
+      tries.push(await books.tryLater(chain, chain.open(single)))
+      assert.ok(books.keys.length >= Math.min(count, tries.length * 2_500))
+    } while (tries.length < 5 && tries.at(-1) !== 'read')
+    assert.deepEqual(tries, ['data_hole', 'data_hole', 'read'])
+    assert.equal(books.keys.length, count)
+    // Each page once, and one that ends the list: the number of transactions is a multiple of the page's.
+    assert.equal(countOf(chain, /\/txs/), count / 25 + 1)
+  })
+
+  it('that continues over weeks of payments ends where its list ends', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 880_000 + index * 300)
+    }
+    const books = new Books()
+    const edge = startMs - 40 * 24 * hourMs
+    await books.run(chain, chain.open(single), edge)
+    const paid = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 900_000)
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open(single), startMs - 2 * hourMs)
+    assert.ok(books.records.has(paid))
+    await books.readWindow(chain.open(single), 0, edge)
+    assert.deepEqual(books.keys, keysOf(chain))
+    chain.asked = []
+    await books.runLater(chain, chain.open(single))
+    assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  for (const [name, firstHeight] of [
+    ['in its middle', 800_000],
+    ['at a block that may be replaced', 899_950],
+  ] as const) {
+    it(`that ends before its count ${name} is a hole, and is read to its end by the next try`, async () => {
+      const chain = new TestChain()
+      for (let index = 0; index < 150; index += 1) {
+        chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, firstHeight + Math.floor(index / 4))
+      }
+      const books = new Books()
+      chain.broken = () =>
+        countOf(chain, /\/txs\/chain/) === 3 && /\/txs\/chain/.test(chain.asked.at(-1) ?? '')
+          ? Response.json([])
+          : chain.answerLast()
+      assert.equal(await books.tryRun(chain, chain.open(single), 0), 'data_hole')
+      assert.equal(books.keys.length, 75)
+      chain.broken = undefined
+      chain.asked = []
+      await books.readWindow(chain.open(single), 0, chain.nowMs)
+      assert.deepEqual(books.keys, keysOf(chain))
+      // A settled place is not lost: the newest page is read again, and the three that are missing.
+      if (firstHeight === 800_000) assert.ok(countOf(chain, /\/txs/) <= 5, `${countOf(chain, /\/txs/)} pages`)
+    })
+  }
+
+  it('whose list never has what its count has is a hole for a day, and then costs few requests', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 50; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000 + index)
+    }
+    chain.listed = structuredClone(chain.transactions)
+    const unlisted = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 799_000)
+    const books = new Books()
+    assert.equal(await books.tryRun(chain, chain.open(single), 0), 'data_hole')
+    assert.equal(await books.tryRun(chain, chain.open(single), 0), 'data_hole')
+    chain.nowMs += 24 * hourMs
+    assert.equal(await books.tryRun(chain, chain.open(single), 0), 'read')
+    chain.asked = []
+    const days = 64
+    for (let day = 0; day < days; day += 1) assert.equal(await books.tryLater(chain, chain.open(single)), 'read')
+    // One page a day, and the two others again after 1, 2, 4, … days.
+    assert.ok(countOf(chain, /\/txs/) < days + 3 * Math.log2(days), `${countOf(chain, /\/txs/)} pages`)
+    chain.listed = undefined
+    for (let day = 0; day < 2 * days; day += 1) await books.runLater(chain, chain.open(single))
+    assert.ok(books.records.has(unlisted))
+    chain.asked = []
+    await books.runLater(chain, chain.open(single))
+    assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('agrees with its sums when a newer window is read before an older one continues', async () => {
+    const chain = new TestChain()
+    const payAt = (height: number): string => chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, height)
+    for (let index = 0; index < 30; index += 1) payAt(800_000 + index)
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    for (let index = 0; index < 60; index += 1) payAt(890_000 + index)
+    chain.nowMs += hourMs
+    await books.readBalance(chain.open(single))
+    const window = { unit: 'ms' as const, start: chain.nowMs - 3 * hourMs, end: chain.nowMs }
+    const request = { stream: 'transactions', partition: '', window, lastingMark: null }
+    const first = await chain.open(single).fetchPage({ ...request, pageMark: null, state: books.state })
+    assert.ok(first.next !== null)
+    books.state = first.state ?? books.state
+    await books.runLater(chain, chain.open(single), hourMs)
+    assert.deepEqual(books.keys, keysOf(chain))
+    const rest = await chain.open(single).fetchPage({ ...request, pageMark: first.next, state: books.state })
+    assert.deepEqual([rest.records, rest.next], [[], null])
+    books.state = rest.state ?? books.state
+    payAt(895_000)
+    await books.runLater(chain, chain.open(single), hourMs)
+    assert.deepEqual(books.keys, keysOf(chain))
+    chain.asked = []
+    await books.runLater(chain, chain.open(single), hourMs)
+    assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('that lacked a payment in its middle is read again as a whole', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000 + index)
+    }
+    chain.listed = chain.transactions.toSpliced(30, 1)
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    assert.equal(books.keys.length, 59)
+    chain.listed = undefined
+    for (let run = 0; run < 2; run += 1) await books.runLater(chain, chain.open(single))
+    assert.deepEqual(books.keys, keysOf(chain))
+  })
+
+  it('of a busy address is not read again as a whole, however often its list is ahead of its sums', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 200; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000 + index)
+    }
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    chain.asked = []
+    for (let day = 1; day <= 20; day += 1) {
+      chain.nowMs += 24 * hourMs
+      await books.readBalance(chain.open(single))
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 880_000 + day)
+      await books.readWindow(chain.open(single), chain.nowMs - 26 * hourMs, chain.nowMs)
+    }
+    assert.deepEqual(books.keys, keysOf(chain))
+    assert.equal(countOf(chain, /\/txs/), 19)
+  })
+
   it('of five hundred addresses costs requests for its activity, not for its length', async () => {
     const chain = new TestChain()
     const used = 500
@@ -471,6 +653,37 @@ describe('a transaction that may still change', () => {
     await books.readWindow(reader, startMs, startMs + hourMs)
     assert.ok(books.records.has(mined))
     assert.ok(chain.asked.length < followed + 20, `${chain.asked.length} requests`)
+  })
+
+  it('is found in the mempool of the next server when the list of another did not have it', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
+    const books = new Books()
+    const reader = chain.open({ address: receiving(0) })
+    await books.run(chain, reader)
+    chain.listed = structuredClone(chain.transactions)
+    const waiting = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 })
+    await books.runLater(chain, reader, hourMs)
+    assert.ok(!books.records.has(waiting))
+    chain.listed = undefined
+    await books.runLater(chain, reader, hourMs)
+    assert.equal(books.isPending(waiting), true)
+    chain.asked = []
+    await books.runLater(chain, reader, hourMs)
+    assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('is withdrawn when the list of its address no longer has it, although a newer one is still in its block', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    const reader = chain.open({ address: receiving(0) })
+    const ghost = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 899_950)
+    const newer = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 899_990)
+    await books.run(chain, reader)
+    assert.deepEqual([books.isPending(ghost), books.isPending(newer)], [false, false])
+    chain.drop(ghost)
+    for (let run = 0; run < 2; run += 1) await books.runLater(chain, reader, hourMs)
+    assert.deepEqual([books.keys, books.withdrawn], [[newer], [ghost]])
   })
 
   it('is withdrawn when the mempool drops it, and its replacement is found even with the same value', async () => {

@@ -8,14 +8,20 @@
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
  *   addresses   of each address that changed, the newest transactions down to those that are known. What was read has
  *               to agree with the count and the sums that the server states for the address
+ *   rest        of each address with older transactions that are unread, the next ones
  *
  * Esplora's lists go from newest to oldest and cannot start at a given time, so an address is read from the top. The
- * first window of a new connection covers the last weeks. If an address has older transactions, the state remembers the
- * place (`below`), and the next window continues there instead of reading the top again.
+ * state remembers down to where (`below`), and moves with each page. In the first read of a wallet the rest waits for
+ * its window: the first one covers the last weeks, and the one that reaches back to the first block comes after it.
+ * From then on no window is about that time again, so the rest is read in every window. An address may be found late:
+ * behind a gap that closes, or because the server was behind.
+ *
+ * A window ends only when nothing of it is left. Otherwise it is a `data_hole`, which is reported and read again.
  *
  * The state says what is unread and unsettled, and is committed together with each page. So a walk can resume at every
  * page mark, and reading a page twice adds nothing.
  */
+import { dayMs, hourMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toPageRows } from '../kit/records.ts'
@@ -24,13 +30,22 @@ import type { Esplora } from './esplora.ts'
 import { pollBatch } from './poll.ts'
 import { toSeen, type SeenTransaction } from './records.ts'
 import { filterUnsettled, findNewestConfirmed, readState, type KnownAddress, type WalletState } from './state.ts'
-import { addTallies, emptyTally, tallyOf } from './tally.ts'
+import { addTallies, countOf, emptyTally, tallyOf } from './tally.ts'
 import type { Wallet } from './wallet.ts'
 
 /** API.md: "Returns 25 transactions per page." A shorter page is the last one. */
 const pageSize = 25
 /** Block times may be up to two hours ahead, and do not always increase with the height. */
-const blockTimeToleranceMs = 3 * 3_600_000
+const blockTimeToleranceMs = 3 * hourMs
+/** The time of the first block. */
+const firstBlockMs = Date.parse('2009-01-03T18:15:05Z')
+/** API.md: "up to 50 mempool transactions". */
+const waitingListedMax = 50
+/**
+ * After the first read, a walk reads so many pages of older transactions and leaves the others to the next one. An
+ * address may have a hundred thousand, and what was read is shown when the walk has ended.
+ */
+const restPagesMax = 100
 
 const pageMarkSchema = z.union([
   z.object({ at: z.literal('poll') }),
@@ -43,14 +58,26 @@ const pageMarkSchema = z.union([
     /** The place in its list; null after it was read. */
     from: z
       .object({
-        ...{ txid: z.string(), seen: z.number(), top: z.number().nullable(), isDeeper: z.boolean() },
+        ...{ txid: z.string(), top: z.number().nullable(), lacksWaiting: z.boolean().default(false) },
+        /** The height that is known, down to which the list is read. */
+        knownHeight: z.number().default(-1),
         /** What this walk has read of the address, in blocks that may be replaced and in settled ones. */
         ...{ recent: z.string(), settled: z.string() },
       })
       .nullable(),
+    /** A list of this walk ended too early. */
+    isCut: z.boolean().default(false),
+  }),
+  z.object({
+    ...{ at: z.literal('rest'), tipHeight: z.number(), isCut: z.boolean() },
+    /** The last address that was read to its end, or that cannot be read on now. */
+    after: z.string(),
+    pages: z.number(),
   }),
 ])
 type PageMark = z.infer<typeof pageMarkSchema>
+type NewestMark = Extract<PageMark, { at: 'addresses' }>
+type RestMark = Extract<PageMark, { at: 'rest' }>
 
 interface Walk {
   wallet: Wallet
@@ -90,13 +117,15 @@ async function takeStep(walk: Walk, mark: PageMark | undefined): Promise<Step> {
     // Continues even after the last batch, because the next step must start with the state that this page commits.
     return { records: [], next: { at: 'poll' } }
   }
-  const isIdle = Object.keys(state.unsettled).length === 0 && !state.addresses.some((one) => isDue(one, window))
-  return isIdle ? { records: [], next: undefined } : readOn(walk, undefined)
+  const isIdle =
+    Object.keys(state.unsettled).length === 0 && !state.addresses.some((one) => isUnread(one) || isRestDue(walk, one))
+  return isIdle ? endWalk(walk) : readOn(walk, undefined)
 }
 
 async function readOn(walk: Walk, mark: Exclude<PageMark, { at: 'poll' }> | undefined): Promise<Step> {
   const tipHeight = mark?.tipHeight ?? (await walk.esplora.fetchTipHeight())
-  if (mark?.at === 'addresses') return readAddress(walk, mark)
+  if (mark?.at === 'addresses') return readNewest(walk, mark)
+  if (mark?.at === 'rest') return readRest(walk, mark)
   if (mark === undefined) {
     filterUnsettled(walk.state, (_, { block }) => block === undefined || isReplaceable(block, tipHeight))
     const [newest] = findNewestConfirmed(walk.state) ?? []
@@ -107,7 +136,12 @@ async function readOn(walk: Walk, mark: Exclude<PageMark, { at: 'poll' }> | unde
     .flatMap(([one, { block }]) => (block === undefined && one > after ? [one] : []))
     .toSorted()
   if (txid !== undefined) return lookAgain(walk, txid, tipHeight)
-  return readAddress(walk, { at: 'addresses', tipHeight, address: '', from: null })
+  return readNewest(walk, { at: 'addresses', tipHeight, address: '', from: null, isCut: false })
+}
+
+function endWalk({ state, window }: Walk): Step {
+  if (window.start <= firstBlockMs) delete state.isFirstRead
+  return { records: [], next: undefined }
 }
 
 function isReplaceable({ height }: { height: number }, tipHeight: number): boolean {
@@ -184,89 +218,119 @@ function dropDeepest(state: WalletState): void {
 // -------------------------------------------------------------------------------------------------------------
 // addresses
 
-function isDue({ stats, isRead, below }: KnownAddress, { start }: Window): boolean {
-  return stats !== undefined && (isRead !== true || (below !== undefined && below.timeMs >= start))
+function isUnread({ stats, isRead }: KnownAddress): boolean {
+  return stats !== undefined && isRead !== true
 }
 
-async function readAddress(walk: Walk, mark: Extract<PageMark, { at: 'addresses' }>): Promise<Step> {
-  const { state, window } = walk
-  const place = state.addresses.findIndex(({ address }) => address === mark.address)
-  const entry =
-    mark.from === null ? state.addresses.slice(place + 1).find((one) => isDue(one, window)) : state.addresses[place]
-  if (entry === undefined) return { records: [], next: undefined }
-  const { tipHeight } = mark
-  const from = mark.from ?? startOf(entry)
-  const rows = toPageRows(await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null))
-  const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
-  const records = seen.flatMap((one) => (isTooMany(state, one) ? [] : [keep(walk, one, tipHeight)]))
-  const goesOn = moveOn(entry, { seen, from, window, tipHeight })
-  const isMore =
-    goesOn !== null || state.addresses.slice(state.addresses.indexOf(entry) + 1).some((one) => isDue(one, window))
-  return { records, next: isMore ? { ...mark, address: entry.address, from: goesOn } : undefined }
+async function readNewest(walk: Walk, mark: NewestMark): Promise<Step> {
+  const { addresses } = walk.state
+  const { tipHeight, isCut } = mark
+  const place = addresses.findIndex(({ address }) => address === mark.address)
+  // The walk of a newer window may have read the same transactions while this one was interrupted.
+  const from = addresses[place]?.height === mark.from?.knownHeight ? mark.from : null
+  const entry = from === null ? addresses.slice(place + 1).find(isUnread) : addresses[place]
+  if (entry === undefined) return readRest(walk, { at: 'rest', tipHeight, isCut, after: '', pages: 0 })
+  const page = await fetchList(walk, entry, from?.txid ?? null, tipHeight)
+  const goesOn = noteNewest(walk, entry, from, page)
+  const hasEnded = goesOn === null || goesOn === 'cut'
+  const next = {
+    ...mark,
+    address: entry.address,
+    from: hasEnded ? null : goesOn,
+    isCut: isCut || goesOn === 'cut',
+  }
+  const isMore = next.from !== null || addresses.slice(addresses.indexOf(entry) + 1).some(isUnread)
+  return isMore || isAnyLeft(walk, next) ? { records: page.records, next } : { ...endWalk(walk), records: page.records }
 }
 
-type AddressMark = NonNullable<Extract<PageMark, { at: 'addresses' }>['from']>
-
-/** Starts at the top of an address that changed, or where the last window stopped. */
-function startOf({ isRead, below }: KnownAddress): AddressMark | null {
-  if (isRead !== true || below === undefined) return null
-  const { txid, seen, recent } = below
-  return { txid, seen, top: null, isDeeper: true, recent, settled: emptyTally }
-}
-
-interface Shown {
+interface ListPage {
+  records: RawRecord[]
+  isEmpty: boolean
   seen: readonly SeenTransaction[]
-  from: AddressMark | null
-  window: Window
+  confirmed: readonly Confirmed[]
   tipHeight: number
 }
+type Confirmed = Pick<SeenTransaction, 'amounts'> & { txid: string; height: number; timeMs: number }
 
-/**
- * Returns where the list of this address continues, or null when it was read far enough, which `entry` then records.
- */
-function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): AddressMark | null {
+async function fetchList(
+  walk: Walk,
+  { address }: KnownAddress,
+  after: string | null,
+  tipHeight: number,
+): Promise<ListPage> {
+  const rows = toPageRows(await walk.esplora.fetchTransactions(address, after))
+  const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
+  const records = seen.flatMap((one) => (isTooMany(walk.state, one) ? [] : [keep(walk, one, tipHeight)]))
   const confirmed = seen.flatMap(({ txid, block, amounts }) =>
     txid === undefined || block === undefined ? [] : [{ txid, ...block, amounts }],
   )
+  return { records, isEmpty: rows.length === 0, seen, confirmed, tipHeight }
+}
+
+type NewestPlace = NonNullable<NewestMark['from']>
+
+/**
+ * Returns where the list of this address continues, or null when it was read down to what is known, which `entry` then
+ * records. Of an address of which nothing is known, this is the first page, and `below` has the place of the next.
+ */
+function noteNewest(
+  walk: Walk,
+  entry: KnownAddress,
+  from: NewestPlace | null,
+  page: ListPage,
+): NewestPlace | 'cut' | null {
+  const { confirmed, tipHeight, isEmpty } = page
+  const knownHeight = entry.settled === undefined ? undefined : entry.height
   const last = confirmed.at(-1)
-  const count = (from?.seen ?? 0) + confirmed.length
-  const isDeeper = from?.isDeeper ?? false
-  const isChanged = isDeeper && entry.isRead !== true
+  // The transaction that we continued from is not in the list of this server, or no longer, and neither is what is
+  // known.
+  if (isEmpty && from !== null && isToBeCut(walk, entry)) return 'cut'
+  if (from === null) askForUnlisted(walk, entry, page)
   const newestSettled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
-  const top = isDeeper ? null : (from?.top ?? newestSettled)
-  const knownHeight = isDeeper || entry.settled === undefined ? undefined : entry.height
-  const total = Number(entry.stats?.count ?? 0)
-  if (last === undefined && from !== null && count < total) {
-    // The transaction that we continued from is no longer in the list, because its block was replaced. The next run
-    // starts at the top again.
-    for (const member of ['isRead', 'height', 'settled', 'below'] as const) delete entry[member]
-    return null
-  }
+  const top = from?.top ?? newestSettled
+  const lacksWaiting = from?.lacksWaiting ?? isWaitingUnlisted(entry, page)
   const read = addPage(entry.address, from, confirmed, { knownHeight, tipHeight })
   const isKnown = knownHeight !== undefined && confirmed.some(({ height }) => height <= knownHeight)
-  // A total may be wrong, so it never ends the list. A page that is not full ends it, unless the total says there is
-  // more.
-  const isEnd = last === undefined || (confirmed.length < pageSize && count >= total)
-  const isPast = knownHeight === undefined && last !== undefined && last.timeMs < window.start - blockTimeToleranceMs
-  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top, isDeeper, ...read }
-  if (!isKnown) delete entry.below
-  if (!isKnown && !isEnd) entry.below = { txid: last.txid, timeMs: last.timeMs, seen: count, recent: read.recent }
-  if (entry.below !== undefined) entry.below.recent = read.recent
-  const isContinued = isDeeper || knownHeight !== undefined
-  entry.settled = addTallies(isContinued ? (entry.settled ?? emptyTally) : emptyTally, read.settled)
-  if (top !== null && !(isContinued && top < (entry.height ?? 0))) entry.height = top
-  noteRead(entry, read.recent)
-  if (isChanged) delete entry.isRead
+  if (knownHeight !== undefined && !isKnown && last !== undefined)
+    return { txid: last.txid, top, lacksWaiting, knownHeight, ...read }
+  if (knownHeight === undefined) {
+    for (const member of ['height', 'settled', 'below'] as const) delete entry[member]
+    if (!isEnd(entry, page, read)) entry.below = toPlace(confirmed, read.recent)
+  } else if (entry.below !== undefined) entry.below.recent = read.recent
+  entry.settled = addTallies(entry.settled ?? emptyTally, read.settled)
+  if (top !== null) entry.height = Math.max(top, entry.height ?? 0)
+  noteRead(entry, read.recent, walk.nowMs)
+  // Mempools differ by seconds, and the sums may not change before the payment is in a block, weeks later.
+  if (lacksWaiting) delete entry.isRead
   return null
+}
+
+/**
+ * A list has all transactions of its address above its last one. One that it lacks may have been confirmed on another
+ * branch of the chain, so it is requested by its id.
+ */
+function askForUnlisted({ state }: Walk, { address, stats }: KnownAddress, { seen, confirmed }: ListPage): void {
+  const isWhole = confirmed.length < pageSize && confirmed.length >= Number(stats?.count ?? 0)
+  const lastHeight = isWhole ? 0 : (confirmed.at(-1)?.height ?? Infinity)
+  const listed = new Set(seen.map(({ txid }) => txid))
+  for (const [txid, { addresses, block }] of Object.entries(state.unsettled)) {
+    const isMissing = block !== undefined && block.height > lastHeight && !listed.has(txid)
+    if (isMissing && addresses.includes(address)) delete state.unsettled[txid]?.block
+  }
+}
+
+function isWaitingUnlisted({ stats }: KnownAddress, { seen }: ListPage): boolean {
+  const waiting = Number(stats?.waiting.split('/')[0] ?? 0)
+  return seen.filter(({ block }) => block === undefined).length < Math.min(waiting, waitingListedMax)
 }
 
 /** What the walk has read of the address with this page, without what was known before it. */
 function addPage(
   address: string,
-  from: AddressMark | null,
-  confirmed: readonly (Pick<SeenTransaction, 'amounts'> & { height: number })[],
+  from: Pick<NewestPlace, 'recent' | 'settled'> | null,
+  confirmed: readonly Confirmed[],
   { knownHeight = -1, tipHeight }: { knownHeight: number | undefined; tipHeight: number },
-): Pick<AddressMark, 'recent' | 'settled'> {
+): Pick<NewestPlace, 'recent' | 'settled'> {
   const { recent = emptyTally, settled = emptyTally } = from ?? {}
   const fresh = confirmed.filter(({ height }) => height > knownHeight)
   const ofFresh = (isRecent: boolean): string => {
@@ -277,13 +341,115 @@ function addPage(
 }
 
 /**
- * Servers behind one name may be a block apart. A list that lacks what the sums of its address have is read again by the
- * next run: the sums may never change again, and the transaction would never be read. Before the oldest transactions
- * were read there is nothing to compare.
+ * A total may be wrong, so it never ends the list. A page that is not full ends it, unless the total says there is more.
  */
-function noteRead(entry: KnownAddress, recent: string): void {
+function isEnd({ stats }: KnownAddress, { confirmed }: ListPage, read: { recent: string; settled: string }): boolean {
+  if (confirmed.length === 0) return true
+  return confirmed.length < pageSize && countOf(addTallies(read.recent, read.settled)) >= Number(stats?.count ?? 0)
+}
+
+function toPlace(confirmed: readonly Confirmed[], recent: string): Exclude<KnownAddress['below'], undefined> {
+  const last = confirmed.at(-1)
+  if (last === undefined) throw new TypeError('a list continues after its last transaction')
+  return { txid: last.txid, timeMs: last.timeMs, isFull: confirmed.length >= pageSize, recent }
+}
+
+/** For so long a list may differ from the sums of its address before it is discarded, or taken as it is. */
+const patienceMs = dayMs
+
+/**
+ * Servers behind one name may be a block apart. A list that lacks what the sums of its address have is read again by the
+ * next run: the sums may never change again, and the transaction would never be read. What is missing may also be
+ * further down, so the whole list is read again after a day, and then each time after twice as long. Before the oldest
+ * transactions were read there is nothing to compare.
+ */
+function noteRead(entry: KnownAddress, recent: string, nowMs: number): void {
   const { stats, settled = emptyTally, below } = entry
   const stated = stats === undefined ? emptyTally : addTallies(`${stats.count}/${stats.funded}/${stats.spent}`)
-  if (below !== undefined || addTallies(settled, recent) === stated) entry.isRead = true
-  else delete entry.isRead
+  const read = addTallies(settled, recent)
+  if (read === stated) delete entry.doubt
+  if (read === stated || below !== undefined) {
+    entry.isRead = true
+    return
+  }
+  delete entry.isRead
+  // Payments have come since the sums were stated. A busy address may never be without them.
+  if (countOf(read) > countOf(stated)) return
+  const { sinceMs, wholeAtMs } = (entry.doubt ??= { sinceMs: nowMs, wholeAtMs: nowMs })
+  if (nowMs - wholeAtMs < Math.max(patienceMs, wholeAtMs - sinceMs)) return
+  entry.doubt = { sinceMs, wholeAtMs: nowMs }
+  for (const member of ['height', 'settled'] as const) delete entry[member]
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// rest
+
+function isRestDue({ state, window }: Walk, { stats, below }: KnownAddress): boolean {
+  if (stats === undefined || below === undefined) return false
+  return state.isFirstRead !== true || below.timeMs >= window.start - blockTimeToleranceMs
+}
+
+function isAnyLeft(walk: Walk, { isCut }: { isCut: boolean }): boolean {
+  return isCut || walk.state.addresses.some((one) => isRestDue(walk, one))
+}
+
+async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
+  const { addresses, isFirstRead } = walk.state
+  const place = addresses.findIndex(({ address }) => address === mark.after)
+  const mayReadOn = isFirstRead === true || mark.pages < restPagesMax
+  const entry = mayReadOn ? addresses.slice(place + 1).find((one) => isRestDue(walk, one)) : undefined
+  if (entry?.below === undefined) {
+    if (isAnyLeft(walk, mark)) throw new SourceError('data_hole', 'older transactions of an address are not read yet')
+    return endWalk(walk)
+  }
+  const page = await fetchList(walk, entry, entry.below.txid, mark.tipHeight)
+  const isCut = noteRest(walk, entry, entry.below, page) === 'cut'
+  const after = isCut || entry.below === undefined ? entry.address : mark.after
+  const next = { ...mark, after, pages: mark.pages + 1, isCut: mark.isCut || isCut }
+  return isAnyLeft(walk, next) ? { records: page.records, next } : { ...endWalk(walk), records: page.records }
+}
+
+/** Moves `below` of the entry, and removes it at the end of the list. */
+function noteRest(
+  walk: Walk,
+  entry: KnownAddress,
+  below: Exclude<KnownAddress['below'], undefined>,
+  page: ListPage,
+): 'cut' | undefined {
+  const { confirmed, tipHeight } = page
+  const known = { recent: below.recent, settled: entry.settled ?? emptyTally }
+  const isEarly = countOf(addTallies(known.recent, known.settled)) < Number(entry.stats?.count ?? 0)
+  // After a page that is not full, the list has ended, and the count may have come from a server that is a block ahead.
+  if (page.isEmpty && below.isFull && isEarly && isToBeCut(walk, entry)) return 'cut'
+  // All of them are below a height that is final, if there is one.
+  const isFinal = (block: Confirmed): boolean => entry.height !== undefined || !isReplaceable(block, tipHeight)
+  const newestFinal = confirmed.find(isFinal)?.height
+  const [settled, recent] = [true, false].map((is) => confirmed.filter((block) => isFinal(block) === is))
+  const read = {
+    recent: addTallies(known.recent, tallyOf(entry.address, recent ?? [])),
+    settled: addTallies(known.settled, tallyOf(entry.address, settled ?? [])),
+  }
+  entry.settled = read.settled
+  if (newestFinal !== undefined) entry.height ??= newestFinal
+  if (!isEnd(entry, page, read)) {
+    entry.below = toPlace(confirmed, read.recent)
+    return undefined
+  }
+  delete entry.below
+  // An address that has changed meanwhile is compared when its newest transactions were read.
+  if (entry.isRead === true) noteRead(entry, read.recent, walk.nowMs)
+  return undefined
+}
+
+/**
+ * A list ended before its count. The server that answered is behind, or a block was replaced and the transaction that we
+ * continued from is elsewhere now. The newest ones are read again, and then the list continues at the same place, unless
+ * that may have moved.
+ */
+function isToBeCut({ nowMs }: Walk, entry: KnownAddress): boolean {
+  const { sinceMs } = (entry.doubt ??= { sinceMs: nowMs, wholeAtMs: nowMs })
+  if (nowMs - sinceMs >= patienceMs) return false
+  delete entry.isRead
+  if (entry.height === undefined) for (const member of ['settled', 'below'] as const) delete entry[member]
+  return true
 }

@@ -30,8 +30,15 @@ const addressSchema = z.object({
   height: z.number().exactOptional(),
   /** What the transactions up to that height add up to, as far as they were read. */
   settled: tally.exactOptional(),
-  /** Transactions older than this one have not been read yet. `recent` are those above `height` that were read. */
-  below: z.object({ txid: z.string(), timeMs: z.number(), seen: z.number(), recent: tally }).exactOptional(),
+  /**
+   * Transactions older than this one have not been read yet. `recent` are those above `height` that were read. A page
+   * that is full says that more follow.
+   */
+  below: z
+    .object({ txid: z.string(), timeMs: z.number(), isFull: z.boolean().default(true), recent: tally })
+    .exactOptional(),
+  /** Since when its list disagrees with `stats`, and when it was last discarded to be read again as a whole. */
+  doubt: z.object({ sinceMs: z.number(), wholeAtMs: z.number() }).exactOptional(),
 })
 export type KnownAddress = z.infer<typeof addressSchema>
 
@@ -57,12 +64,15 @@ const stateSchema = z.object({
   /** When the last round ended, and when the last one that included emptied addresses began. */
   polledAtMs: z.number().default(0),
   polledWholeAtMs: z.number().default(0),
+  /** Set until a window was read that begins before the first block. Older windows follow until then. */
+  isFirstRead: z.literal(true).exactOptional(),
 })
 export type WalletState = z.infer<typeof stateSchema>
 
 /** Returns a copy, so that a failed page leaves the caller's state unchanged. */
 export function readState(state: ConnectorState): WalletState {
-  return stateSchema.parse(state)
+  const isNew = Object.keys(state).length === 0
+  return stateSchema.parse(isNew ? { isFirstRead: true } : state)
 }
 
 export function toBalance({ addresses }: WalletState): bigint {

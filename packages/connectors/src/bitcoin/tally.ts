@@ -15,6 +15,10 @@ export function addTallies(...tallies: readonly string[]): string {
   return sums.join('/')
 }
 
+export function countOf(tally: string): number {
+  return Number(tally.split('/')[0])
+}
+
 export function tallyOf(address: string, transactions: readonly Pick<SeenTransaction, 'amounts'>[]): string {
   return addTallies(
     ...transactions.map(({ amounts }) => {
