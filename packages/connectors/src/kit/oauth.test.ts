@@ -94,6 +94,13 @@ describe('signing in at a provider', () => {
     )
   })
 
+  it('§5.2: a code that makes the request invalid is invalid_credentials, and a gateway’s 400 is not', async () => {
+    const redeem = (body: string): Promise<unknown> =>
+      at(answer(400, body), (io) => redeemProviderCode(io, signIn, client, sent))
+    await assert.rejects(redeem('{"error":"invalid_request"}'), fails('invalid_credentials'))
+    await assert.rejects(redeem('{"statusCode":400,"error":"Bad Request"}'), fails('unreadable_answer'))
+  })
+
   it('a refresh token that is refused with 401 instead is needs_reauth too, as Coinbase documents it', async () => {
     const spent = answer(401, '{"error":"invalid_grant","error_description":"The token was used before."}')
     await assert.rejects(
@@ -116,6 +123,11 @@ describe('signing in at a provider', () => {
       [401, '{"error":"invalid_client"}', 'unreadable_answer'],
       [400, '{"error":"invalid_client"}', 'unreadable_answer'],
       [400, '{"error":"temporarily_unavailable"}', 'unreadable_answer'],
+      [400, '{"error":"invalid_request"}', 'unreadable_answer'],
+      [400, '{"error":"rate_limit_exceeded"}', 'unreadable_answer'],
+      [400, '{"status":400,"error":"Bad Request","path":"/oauth2/token"}', 'unreadable_answer'],
+      [400, '{"error":null}', 'unreadable_answer'],
+      [400, '{"error":["invalid_grant"]}', 'unreadable_answer'],
       [400, '<html><title>400 Bad Request</title>', 'venue_down'],
       [400, '', 'unreadable_answer'],
       [200, '<html>', 'venue_down'],

@@ -56,7 +56,7 @@ export async function redeemProviderCode(
 ): Promise<ProviderTokens> {
   const fields = { grant_type: 'authorization_code', code, code_verifier: codeVerifier, redirect_uri: redirectUri }
   try {
-    return await askForTokens(io, signIn, client, fields, 'invalid_credentials')
+    return await askForTokens(io, signIn, client, fields, codeRefusal)
   } catch (error) {
     if (lost !== undefined && error instanceof SourceError && error.fault === 'invalid_credentials') throw lost
     throw error
@@ -69,7 +69,7 @@ export function renewTokens(
   client: ProviderClient,
   refreshToken: string,
 ): Promise<ProviderTokens> {
-  return askForTokens(io, signIn, client, { grant_type: 'refresh_token', refresh_token: refreshToken }, 'needs_reauth')
+  return askForTokens(io, signIn, client, { grant_type: 'refresh_token', refresh_token: refreshToken }, renewalRefusal)
 }
 
 /** RFC 6749 §A.12 and §A.17: visible characters. A token becomes a header, and both are sealed and kept. */
@@ -86,7 +86,7 @@ async function askForTokens(
   { origin, tokenPath }: SignIn,
   { clientId, clientSecret }: ProviderClient,
   fields: Record<string, string>,
-  refusal: Fault,
+  refusal: Refusal,
 ): Promise<ProviderTokens> {
   const askedAtMs = io.now()
   const given = await fetchAnswer(io, new URL(tokenPath, io.baseUrl ?? origin).href, {
@@ -94,7 +94,9 @@ async function askForTokens(
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }).toString(),
   })
-  if (given.status !== 200) throw toStatusError(given, io, isRefused(given) ? { [given.status]: refusal } : {})
+  if (given.status !== 200) {
+    throw toStatusError(given, io, isRefused(given, refusal) ? { [given.status]: refusal.fault } : {})
+  }
   const answer = tokenAnswer.safeParse(parsePlainJson(given.text))
   if (!answer.success) {
     throw new SourceError('unreadable_answer', 'the token endpoint returned an unexpected response')
@@ -103,26 +105,26 @@ async function askForTokens(
   return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
 }
 
-/** Errors about our registration or about the provider itself: another sign-in would not help. */
-const notOfThePerson: ReadonlySet<unknown> = new Set([
-  'invalid_client',
-  'unauthorized_client',
-  'server_error',
-  'temporarily_unavailable',
-  'slow_down',
-])
+/** What an error of §5.2 has to be for the person to sign in again, and the fault that says so. */
+interface Refusal {
+  fault: Fault
+  errors: readonly unknown[]
+}
+
+/** A code comes with the person's browser, which may have changed it. */
+const codeRefusal: Refusal = { fault: 'invalid_credentials', errors: ['invalid_grant', 'invalid_request'] }
+const renewalRefusal: Refusal = { fault: 'needs_reauth', errors: ['invalid_grant'] }
 const errorAnswer = z.object({ error: z.unknown() })
 
 /**
- * §5.2: a code or token that is no longer valid is a 400 with an error. A 401 concerns our registration, which the
- * person cannot fix, unless it says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
- * Anything else may be a gateway's.
+ * §5.2: a code or token that is no longer valid is a 400 with `invalid_grant`. Every other error is about our
+ * registration or the provider itself, and another sign-in would not help; gateways and web frameworks write a member
+ * `error` too. A 401 concerns our registration, unless it says otherwise: Coinbase documents 401 for a refresh token
+ * that was used or has expired.
  */
-function isRefused({ status, text }: HttpAnswer): boolean {
+function isRefused({ status, text }: HttpAnswer, { errors }: Refusal): boolean {
   const error = errorAnswer.safeParse(findJson(text)).data?.error
-  return status === 400
-    ? error !== undefined && !notOfThePerson.has(error)
-    : status === 401 && error === 'invalid_grant'
+  return status === 400 ? errors.includes(error) : status === 401 && error === 'invalid_grant'
 }
 
 function findJson(text: string): unknown {
