@@ -45,15 +45,36 @@ describe('the rights of a key', () => {
   })
 
   it('an unknown right is excessive', async () => {
-    const account = await fetchAccount(answering({ data: { permission: 'General,Teleport' } }), 'kucoin', 'k')
+    const account = await fetchAccount(answering({ data: { permission: 'General,Teleport', uid: 1 } }), 'kucoin', 'k')
     assert.deepEqual(account.excess, ['Teleport'])
   })
 
   it('a response without rights is not mistaken for a key without rights', async () => {
     for (const answer of [{}, { data: [] }, 'x']) {
-      await assert.rejects(fetchAccount(answering(answer), 'okx', 'k'), (error: SourceError) => {
-        return error.fault === 'unreadable_answer'
-      })
+      await assert.rejects(fetchAccount(answering(answer), 'okx', 'k'), { fault: 'unreadable_answer' })
+    }
+  })
+
+  it('a response without the flag is not mistaken for a key that can trade', async () => {
+    for (const result of [
+      undefined,
+      null,
+      {},
+      { userID: 1 },
+      { userID: 1, readOnly: null },
+      { userID: 1, readOnly: 2 },
+    ]) {
+      await assert.rejects(fetchAccount(answering({ result }), 'bybit', 'k'), { fault: 'unreadable_answer' })
+    }
+  })
+
+  it('a response without the account’s number is not mistaken for another account', async () => {
+    for (const [id, answer] of Object.entries({
+      bybit: { result: { readOnly: 1 } },
+      okx: { data: [{ perm: 'read_only' }] },
+      kucoin: { data: { permission: 'General' } },
+    })) {
+      await assert.rejects(fetchAccount(answering(answer), id, 'k'), { fault: 'unreadable_answer' })
     }
   })
 

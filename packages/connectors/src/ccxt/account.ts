@@ -22,6 +22,10 @@ export async function fetchAccount(client: CcxtClient, providerId: string, ident
   // A flag shows excess permissions but not missing ones. Those only show when something is read.
   if (rights.kind === 'flag' && listExcess(rights, answer).length === 0) await fetchBalances(client, providerId)
   const account = rights.account === undefined ? undefined : textAt(answer, rights.account)
+  if (rights.account !== undefined && account === undefined) {
+    // With another fingerprint the account could be connected twice, and its key could not be replaced.
+    throw new SourceError('unreadable_answer', `${rights.endpoint}: no account`)
+  }
   return {
     // Without an account number we still recognise the same key. A new key then counts as a new account, because it
     // must not overwrite the wrong connection.
@@ -34,7 +38,9 @@ export async function fetchAccount(client: CcxtClient, providerId: string, ident
 
 function listExcess(rights: Rights, answer: unknown): string[] {
   if (rights.kind === 'flag') {
-    return textAt(answer, rights.place) === rights.readOnly ? [] : [rights.name]
+    const flag = textAt(answer, rights.place)
+    if (flag !== rights.readOnly && flag !== rights.readWrite) throw noRights(rights)
+    return flag === rights.readOnly ? [] : [rights.name]
   }
   return listGranted(rights, answer).filter((right) => !rights.harmless.includes(right))
 }
@@ -60,7 +66,11 @@ function listGranted(rights: Exclude<Rights, { kind: 'flag' }>, answer: unknown)
       ]
     })
   }
-  throw new SourceError('unreadable_answer', `${rights.endpoint}: no rights`)
+  throw noRights(rights)
+}
+
+function noRights({ endpoint }: Rights): SourceError {
+  return new SourceError('unreadable_answer', `${endpoint}: no rights`)
 }
 
 function isSet(value: unknown): boolean {

@@ -38,7 +38,7 @@ interface RightsSource {
 
 export type Rights = RightsSource &
   (
-    | { kind: 'flag'; readOnly: string; name: string }
+    | { kind: 'flag'; readOnly: string; readWrite: string; name: string }
     | { kind: 'words' | 'table'; harmless: readonly string[]; needed: readonly string[] }
   )
 
@@ -87,6 +87,7 @@ const bybit: About = {
     endpoint: 'privateGetV5UserQueryApi',
     place: 'result.readOnly',
     readOnly: '1',
+    readWrite: '0',
     name: 'Read-Write',
     account: 'result.userID',
     expires: 'result.expiredAt',
