@@ -426,8 +426,11 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   // ccxt goes by the status where it cannot read the body. The half that is missing may say that only the time was
   // wrong.
   if (needsKey(fault) && last !== undefined && isCutOff(last.text)) return new SourceError('unreadable_answer', detail)
-  // ccxt takes the status where it does not know the body, and calls a gateway's 403 or 404 an exchange that is away.
-  if (fault.fault === 'venue_down' && last !== undefined && isPage(last.text)) return toStatusError(last, io)
+  // ccxt takes the status where it does not know the body: it calls a gateway's 401 a wrong key, and a gateway's 403 or
+  // 404 an exchange that is away. A 401 without a body is believed (RFC 9110 §15.5.2): as an outage, it would be retried
+  // forever, and the person would not learn of a revoked key.
+  const isByStatus = fault.fault === 'venue_down' || needsKey(fault)
+  if (isByStatus && last !== undefined && isPage(last.text)) return toStatusError(last, io)
   // ccxt has no class for refusals that it does not know (such as OKX's 50119 and 50120), which we would retry forever.
   if (name === 'ExchangeError') {
     if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)

@@ -363,6 +363,12 @@ describe('the connector over ccxt', () => {
     ['an account that is frozen', { status: 200, body: refusal(9999, 'Account frozen') }, 'unreadable_answer'],
     ['the same with HTTP 403', { status: 403, body: refusal(9999, 'Account frozen') }, 'unreadable_answer'],
     ['a gateway’s page with HTTP 403', { status: 403, body: '<html>' }, 'venue_down'],
+    [
+      'a gateway’s page with HTTP 401',
+      { status: 401, body: '<html>\r\n<head><title>401 Authorization Required</title></head>\r\n' },
+      'venue_down',
+    ],
+    ['a refusal without a word', { status: 401, body: '' }, 'invalid_credentials'],
     ['HTTP 511, which a gateway writes', { status: 511, body: '' }, 'venue_down'],
     ['an error of its server', { status: 503, body: '' }, 'venue_down'],
     ['a page for browsers', { status: 200, body: '<html>' }, 'venue_down'],
