@@ -14,6 +14,7 @@ import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/h
 import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
+import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 
 /** The user's credentials, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>
@@ -49,6 +50,10 @@ export interface CcxtClient {
   /** An endpoint by ccxt's name for it. */
   ask(endpoint: string): Promise<unknown>
   listMarkets(): Promise<ReadonlyMap<string, Market>>
+  /** Lets ccxt read rows of these markets, also if the exchange no longer lists them. */
+  addMarkets(markets: readonly KnownMarket[]): Promise<void>
+  /** What `addMarkets` takes, for those of these symbols that are known. */
+  describeMarkets(symbols: ReadonlySet<string>): Promise<KnownMarket[]>
   /** JSON with the exchange's own digits. */
   write(value: unknown): string
 }
@@ -121,6 +126,15 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       use('fetchMarkets', async (exchange) => {
         const markets = Object.values(exchange.markets as unknown as Record<string, Row>)
         return new Map(markets.map((market) => [String(market['symbol']), toMarket(market)]))
+      }),
+    addMarkets: (markets) => use('fetchMarkets', async (exchange) => addUnlisted(exchange, markets)),
+    describeMarkets: (symbols) =>
+      use('fetchMarkets', async (exchange) => {
+        const markets = exchange.markets as unknown as Record<string, Row>
+        return [...symbols].flatMap((symbol) => {
+          const known = Object.hasOwn(markets, symbol) ? findKnownMarket(markets[symbol] ?? {}) : undefined
+          return known === undefined ? [] : [known]
+        })
       }),
     write: digits.write,
   }
@@ -266,26 +280,33 @@ async function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promis
   const share = (source: Promise<Exchange>): Promise<Exchange> => {
     marketsByHost.set(host, { source, loadedAtMs: io.now() })
     source.catch(() => {
-      if (marketsByHost.get(host)?.source === source) marketsByHost.delete(host)
+      if (marketsByHost.get(host)?.source !== source) return
+      if (known === undefined) marketsByHost.delete(host)
+      else marketsByHost.set(host, known)
     })
     return source
   }
   const known = marketsByHost.get(host)
   const isFresh = known !== undefined && io.now() - known.loadedAtMs < hourMs
   try {
-    return await (isFresh ? known.source : share(fetchMarkets(facts, {}, io)))
+    return await (isFresh ? known.source : share(fetchMarkets(facts, {}, io, known?.source)))
   } catch (error) {
     if (!(error instanceof NeedsKey)) throw error
   }
   // Shared only once they are there: a key that is refused concerns its own user alone.
-  return share(Promise.resolve(await fetchMarkets(facts, keys, io)))
+  return share(Promise.resolve(await fetchMarkets(facts, keys, io, known?.source)))
 }
 
 /** The exchange lists its markets only for a key (Alpaca). */
 class NeedsKey extends Error {}
 
 /** All users share the result, so it holds no keys, even where listing markets requires one. */
-async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
+async function fetchMarkets(
+  facts: ExchangeFacts,
+  keys: CcxtKeys,
+  io: Io,
+  before: Promise<Exchange> | undefined,
+): Promise<Exchange> {
   let last: HttpAnswer | undefined
   const { parse } = createDigitReader(marketsMax)
   const open = (given: CcxtKeys): Promise<Exchange> =>
@@ -309,7 +330,14 @@ async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promi
   }
   const exchange = await open({})
   exchange.setMarketsFromExchange(asking)
+  if (isOverAllPairs(facts)) addUnlisted(exchange, listCoinMarkets(await before?.catch(() => undefined)))
   return exchange
+}
+
+/** Without contracts: they expire every day, and their fills move no coin. */
+function listCoinMarkets(exchange: Exchange | undefined): Row[] {
+  const { markets = {} } = exchange ?? {}
+  return Object.values(markets as Record<string, Row>).filter(({ spot }) => spot === true)
 }
 
 async function loadSpotMarkets(exchange: Exchange, facts: ExchangeFacts): Promise<void> {

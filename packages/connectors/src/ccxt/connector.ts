@@ -8,14 +8,16 @@
  * references connect the legs of a trade at some exchanges only, and half of the exchanges have no ledger. So a ledger
  * entry that another list also covers is stored but not counted, and no movement counts twice (transactions.ts).
  */
-import type { Connector, Credentials, Io, AccountReader } from '../kit/connector.ts'
+import type { AccountReader, Connector, Credentials, Io, Page, PageRequest } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'
 import { fetchBalances } from './balances.ts'
-import { createCcxtClient, type CcxtKeys } from './client.ts'
+import { createCcxtClient, type CcxtClient, type CcxtKeys } from './client.ts'
 import { getFacts, toBudget } from './catalogue/definitions.ts'
 import type { ExchangeFacts } from './catalogue/facts.ts'
-import { listReadLists } from './catalogue/lists.ts'
+import { listReadLists, type ReadList } from './catalogue/lists.ts'
+import { isOverAllPairs, listKnownMarkets, withMarkets } from './known-markets.ts'
 import { fetchPage } from './pages.ts'
+import { parseTrade } from './records.ts'
 import { listPartitions, withAssets, withConnectedAt } from './state.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
@@ -65,7 +67,23 @@ function openReader(facts: ExchangeFacts, keys: CcxtKeys, io: Io): AccountReader
       const list = lists.find(({ stream }) => stream === request.stream)
       // An exchange without a readable history has one list that is always empty (catalogue/definitions.ts).
       if (list === undefined) return { records: [], next: null }
-      return fetchPage(client, list, request, io.now())
+      const isOfAllPairs = list.stream === 'trades' && isOverAllPairs(facts)
+      return (isOfAllPairs ? fetchPageOfAllPairs : fetchPage)(client, list, request, io.now())
     },
   }
+}
+
+/** A page of trades of any pair, including pairs that the exchange no longer lists. */
+async function fetchPageOfAllPairs(
+  client: CcxtClient,
+  list: ReadList,
+  request: PageRequest,
+  nowMs: number,
+): Promise<Page> {
+  await client.addMarkets(listKnownMarkets(request.state))
+  const page = await fetchPage(client, list, request, nowMs)
+  const readable = page.records.filter(({ unreadable }) => unreadable === undefined)
+  const symbols = new Set(readable.map(({ body }) => parseTrade(body).symbol))
+  const learned = withMarkets(page.state ?? request.state, await client.describeMarkets(symbols))
+  return learned === undefined ? page : { ...page, state: learned }
 }

@@ -88,12 +88,15 @@ const unified = {
   ledger: entrySchema,
 }
 
-/** What is known of the time of a row, whatever else is wrong with it. */
-const timed = z.object({ timestamp: ms.optional().catch(undefined), updated: ms.optional().catch(undefined) })
+const ownId = z.string().min(1).optional().catch(undefined)
+const time = ms.optional().catch(undefined)
+/** What is known of a row, whatever else is wrong with it. */
+const identitySchema = z.object({ id: ownId, order: ownId, timestamp: time, updated: time })
+type Identity = z.infer<typeof identitySchema>
 
 /** Undefined for a row without a time. */
 export function findTimeMs(row: Row): number | undefined {
-  const { timestamp, updated } = timed.parse(row)
+  const { timestamp, updated } = identitySchema.parse(row)
   return timestamp ?? updated
 }
 
@@ -123,19 +126,29 @@ export function readRow(
   const { info } = row
   const known = { ...pick(row, Object.keys(unified[stream].shape)), ...additions(stream, row, markets) }
   const body = write({ ccxt: known, info })
+  const identity = identitySchema.parse(known)
+  const key = findKey(stream, identity) ?? hash(write(info ?? known))
   const parsed = unified[stream].safeParse(known)
   if (!parsed.success) {
     const reason = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
-    const atMs = findTimeMs(known)
-    const record = {
-      key: hash(write(info ?? null)),
-      occurredAtMs: atMs ?? window.end - 1,
-      body,
-      unreadable: reason.slice(0, 200),
-    }
+    const atMs = identity.timestamp ?? identity.updated
+    const record = { key, occurredAtMs: atMs ?? window.end - 1, body, unreadable: reason.slice(0, 200) }
     return { record, codes: [], hasTime: atMs !== undefined }
   }
-  return { ...toRead(stream, known as never, body), hasTime: true }
+  return { ...toRead(stream, known as never, body, key), hasTime: true }
+}
+
+/**
+ * The key of a row with an id. It is the same whether or not the rest of the row can be read.
+ *
+ * Many exchanges number trades per market, but the market must not be part of the key: ccxt takes its name from the
+ * current list of markets, so a trade would get another key when its pair is delisted. Two trades with the same number
+ * differ in their time or their order.
+ */
+function findKey(stream: StreamName, { id, order = '', timestamp }: Identity): string | undefined {
+  if (id === undefined) return undefined
+  if (stream !== 'trades') return toKey(id)
+  return timestamp === undefined ? undefined : toKey(`${timestamp}:${order}#${id}`)
 }
 
 function pick(row: Row, names: readonly string[]): Record<string, unknown> {
@@ -164,16 +177,19 @@ function findSentence(info: unknown): string | undefined {
     .find((found) => found !== undefined)
 }
 
-function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: string): Pick<ReadRow, 'record' | 'codes'> {
+function toRead(
+  stream: StreamName,
+  known: Trade & Transfer & Entry,
+  body: string,
+  key: string,
+): Pick<ReadRow, 'record' | 'codes'> {
   if (stream === 'trades') {
-    const { id, symbol, timestamp, base, quote } = tradeSchema.parse(known)
-    // Many exchanges number trades per market.
-    const key = toKey(`${symbol}#${id ?? hash(body)}`)
+    const { timestamp, base, quote } = tradeSchema.parse(known)
     return { record: { key, occurredAtMs: timestamp, body }, codes: listCodes(base, quote) }
   }
   if (stream === 'ledger') {
-    const { id, timestamp, currency } = entrySchema.parse(known)
-    return { record: { key: toKey(id ?? hash(body)), occurredAtMs: timestamp, body }, codes: [currency] }
+    const { timestamp, currency } = entrySchema.parse(known)
+    return { record: { key, occurredAtMs: timestamp, body }, codes: [currency] }
   }
   const row = transferSchema.parse(known)
   const atMs = row.timestamp ?? row.updated

@@ -26,8 +26,8 @@ import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Tra
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
   if (stream === 'trades') {
-    const { order, symbol } = parseTrade(body)
-    if (typeof order === 'string' && order !== '') return [`order:${symbol}:${order}`]
+    const { order } = parseTrade(body)
+    if (typeof order === 'string' && order !== '') return [`order:${partition}:${order}`]
   }
   if (stream === 'ledger') {
     const entry = parseEntry(body)
@@ -40,7 +40,11 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): [strin
 export function toTransactions(providerId: string, records: readonly StoredRecord[]): TransactionDraft[] {
   const [first] = records
   if (first === undefined) return []
-  if (first.stream === 'trades') return [toOrderDraft(providerId, records)]
+  if (first.stream === 'trades') {
+    // An exchange may number its orders per market.
+    const byMarket = Map.groupBy(records, ({ body }) => parseTrade(body).symbol)
+    return [...byMarket.values()].map((fills) => toOrderDraft(providerId, fills))
+  }
   if (linkKeys(first)[0].startsWith('convert:')) return toConvertDrafts(providerId, records)
   return records.flatMap(({ stream, key, body }) =>
     stream === 'ledger'
@@ -104,7 +108,7 @@ function joinLegs<Kept extends Leg>(legs: readonly Kept[]): Kept[] {
 
 function toOrderDraft(providerId: string, records: readonly StoredRecord[]): TransactionDraft {
   const fills = records
-    .map(({ key, body }) => ({ key, trade: parseTrade(body) }))
+    .map(({ key, partition, body }) => ({ key, partition, trade: parseTrade(body) }))
     .toSorted((a, b) => a.trade.timestamp - b.trade.timestamp || (a.key < b.key ? -1 : 1))
   const [first] = fills as [(typeof fills)[number], ...typeof fills]
   const inputs: Leg[] = []
@@ -131,7 +135,7 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
   const { order, symbol, side, timestamp } = first.trade
   return toDraft({
     // An order that fills over several weeks makes several groups of records, and each needs its own key.
-    naturalKey: `trade:${first.key}`,
+    naturalKey: `trade:${first.partition}:${first.key}`,
     occurredAtMs: timestamp,
     type: isUnknown ? 'uncategorized' : 'input_and_output',
     category: isUnknown ? 'other' : 'trade',
