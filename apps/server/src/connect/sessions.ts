@@ -86,7 +86,7 @@ export async function beginConnectSession(
   const claimed = await tenants.ensureUser({ tenantKey, tenantId, ...user })
   const signedIn = await db.transaction(async (tx) => {
     const { sessionId } = await lock(tx, session.sessionId)
-    const isKnown = !client.confirmEveryConsent && (await oauth.holdGrant(tx, claimed, clientId))
+    const isKnown = !client.confirmEveryConsent && (await oauth.holdConsent(tx, claimed, clientId)) !== undefined
     if (!isKnown) return store.claimUser(tx, sessionId, claimed)
     return carryConsent(deps, tx, await store.setUser(tx, sessionId, claimed, 'login_token'))
   })
@@ -152,7 +152,7 @@ async function carryConsent(
   const { sessionId, owner, connectionId, clientId, scopes } = session
   if (owner === null || connectionId === null) return session
   if ((await connections.find(owner, connectionId)) === undefined) return session
-  const given = await oauth.findConsent(tx, owner, clientId)
+  const given = await oauth.holdConsent(tx, owner, clientId)
   if (given === undefined || scopes.toSorted().join() !== given.scopes.toSorted().join()) return session
   return store.setConsent(tx, sessionId, { ...given.consent, until: given.expiresAt })
 }

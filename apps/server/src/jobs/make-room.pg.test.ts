@@ -82,6 +82,25 @@ describe('a background job', async () => {
     assert.deepEqual(ended, ['own 0 asked to end', 'person'])
   })
 
+  it('that a person waits for does not end early for the next one of the same user', async (t) => {
+    const { began, ended, read, serve: task, release } = tasks()
+    t.after(release)
+    await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 4 })
+    const flags = userFlags('kraken', '1')
+    for (const name of ['first', 'second', 'third', 'fourth']) {
+      const job = { task: 'read', payload: { name }, key: name, lane: name, flags }
+      await queueTask(queue.db, { ...job, priority: 'interactive' })
+    }
+    await until('three of them', () => (began.length === 3 ? true : undefined))
+    // Checked after the worker has looked for those that wait: it asks another user's background to end.
+    const background = { task: 'read', payload: { name: 'other' }, key: 'other', lane: 'other' }
+    await queueTask(queue.db, { ...background, flags: userFlags('kraken', '2') })
+    await until('the other user', () => (began.includes('other') ? true : undefined))
+    await serve('person', 'another lane')
+    await until('the person', () => (ended.includes('person') ? true : undefined))
+    assert.deepEqual([ended.length, began.includes('fourth')], [2, false])
+  })
+
   it('continues while slots are free, and when its task does not make room', async () => {
     const { began, ended, read, serve: task, release } = tasks()
     await queue.start({ read, serve: task }, { makeRoom: [], concurrency: 2 })

@@ -13,13 +13,14 @@ interface RunningJob {
   /** Null when it runs outside every lane. */
   laneId: number | null
   flags: readonly string[]
+  isInteractive: boolean
   startedAtMs: number
   stop: AbortController
 }
 
 export interface Room {
   /** The signal of a job that can be asked to end early. */
-  enter(jobId: string, laneId: number | null, flags: readonly string[]): AbortSignal
+  enter(jobId: string, job: Pick<RunningJob, 'laneId' | 'flags' | 'isInteractive'>): AbortSignal
   leave(jobId: string): void
   /**
    * Checks the queue once. `isFull` says that this worker has no free slot; it takes no job that has one of the flags.
@@ -37,9 +38,14 @@ export function createRoom(db: Database): Room {
     job?.stop.abort()
   }
   const inLane = (laneId: number): RunningJob | undefined => [...running.values()].find((job) => job.laneId === laneId)
-  /** Finds places: those that are about to become free first, then that of the job that has held its own longest. */
+  /**
+   * Finds places: those that are about to become free first, then that of the job that has held its own longest, the
+   * background before what people wait for.
+   */
   function startAsking(isCounted: (job: RunningJob) => boolean): () => void {
-    const counted = [...running.values()].filter(isCounted).toSorted((a, b) => a.startedAtMs - b.startedAtMs)
+    const counted = [...running.values()]
+      .filter(isCounted)
+      .toSorted((a, b) => Number(a.isInteractive) - Number(b.isInteractive) || a.startedAtMs - b.startedAtMs)
     let places = counted.filter(({ stop }) => stop.signal.aborted).length
     return () => {
       if (places > 0) places -= 1
@@ -48,9 +54,9 @@ export function createRoom(db: Database): Room {
   }
 
   return {
-    enter(jobId, laneId, flags) {
+    enter(jobId, job) {
       const stop = new AbortController()
-      running.set(jobId, { laneId, flags, startedAtMs: performance.now(), stop })
+      running.set(jobId, { ...job, startedAtMs: performance.now(), stop })
       return stop.signal
     },
     leave: (jobId) => void running.delete(jobId),
@@ -63,7 +69,9 @@ export function createRoom(db: Database): Room {
         noting: full,
       })
       const askAny = startAsking(() => true)
-      const askOf = new Map(full.map((flag) => [flag, startAsking((job) => job.flags.includes(flag))]))
+      const askOf = new Map(
+        full.map((flag) => [flag, startAsking((job) => job.flags.includes(flag) && !job.isInteractive)]),
+      )
       for (const { laneId, blocked, noted } of waiting) {
         if (blocked && laneId !== null) ask(inLane(laneId))
         else if (noted !== null) askOf.get(noted)?.()

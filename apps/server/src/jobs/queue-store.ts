@@ -20,6 +20,11 @@ const priorities: Readonly<Record<Priority | 'overdue', number>> = {
   yielding: 10,
 }
 
+/** Whether a person waits for the job. */
+export function isInteractive({ priority }: { priority: number }): boolean {
+  return priority === priorities.interactive || priority === priorities.crowded
+}
+
 /** As many as a worker runs at a time by default: jobs of one tenant that wait for no crowded job. */
 const firstOfTenantMax = 4
 /** Of the jobs that can also run in the background: how many of one tenant are crowded. */

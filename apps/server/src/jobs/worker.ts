@@ -24,7 +24,7 @@ import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '.
 import { runInTrace } from '../trace-context.ts'
 import { declarations, findStoredTrace, parseStored, type Handlers, type JobName } from './declarations.ts'
 import { createRoom, type Room } from './make-room.ts'
-import { deleteOldLanes, forgetWorkers } from './queue-store.ts'
+import { deleteOldLanes, forgetWorkers, isInteractive } from './queue-store.ts'
 import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
 import { createShares } from './shares.ts'
 
@@ -299,7 +299,8 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
       return [
         name,
         async (payload, { job }) => {
-          const asked = room.enter(job.id, job.job_queue_id, Object.keys(job.flags ?? {}))
+          const flags = Object.keys(job.flags ?? {})
+          const asked = room.enter(job.id, { laneId: job.job_queue_id, flags, isInteractive: isInteractive(job) })
           try {
             await runTask(payload, AbortSignal.any([stopping, asked]))
           } finally {

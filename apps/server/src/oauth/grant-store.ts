@@ -60,19 +60,6 @@ export async function listEndedGrants(sql: Sql, userKey: string): Promise<EndedG
   )
 }
 
-/** What the user has agreed to with a client, while it lasts. */
-export async function findConsent(
-  sql: Sql,
-  userKey: string,
-  clientId: string,
-): Promise<{ consent: Consent; scopes: PlatformScope[]; expiresAt: string } | undefined> {
-  return sql.maybeRow(
-    `select consent, scopes, expires_at as "expiresAt" from grants
-     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz`,
-    [userKey, clientId, sql.now()],
-  )
-}
-
 /**
  * What ends grants of a user holds this lock alone; what lets a session in because of a live grant shares it. So such a
  * session has either begun, and is ended with the grant, or finds no grant. Locks of rows do not suffice: a session could
@@ -85,10 +72,18 @@ export async function lockEnding(tx: Sql, userKey: string): Promise<void> {
   await tx.execute(`select pg_advisory_xact_lock(${endingLock})`, [userKey])
 }
 
-/** Whether there is a live grant, which then does not end before the transaction does. */
-export async function holdGrant(tx: Sql, userKey: string, clientId: string): Promise<boolean> {
+/** What the user has agreed to with a client. Its grant then does not end before the transaction does. */
+export async function holdConsent(
+  tx: Sql,
+  userKey: string,
+  clientId: string,
+): Promise<{ consent: Consent; scopes: PlatformScope[]; expiresAt: string } | undefined> {
   await tx.execute(`select pg_advisory_xact_lock_shared(${endingLock})`, [userKey])
-  return (await findConsent(tx, userKey, clientId)) !== undefined
+  return tx.maybeRow(
+    `select consent, scopes, expires_at as "expiresAt" from grants
+     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz`,
+    [userKey, clientId, tx.now()],
+  )
 }
 
 /** False when the user has no live grant to this client. */

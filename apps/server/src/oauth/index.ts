@@ -61,8 +61,8 @@ export interface OauthDeps {
   onCodeRedeemed: ExchangeDeps['onCodeRedeemed']
   /**
    * In the transaction that ends the user's grant to a client, or all of the user's grants: a consent that is on its
-   * way to a code must not bring the grant back. It is called before the codes are deleted, and again when the grants
-   * have ended: a session that was let in because of the grant (`holdGrant`) is visible only then.
+   * way to a code must not bring the grant back. It is called before the codes are deleted. Sessions that a grant lets
+   * in (`holdConsent`) have begun by then, or wait until the grant has ended.
    */
   onGrantEnding?: (tx: Sql, user: Owner, clientId: string | null) => Promise<void>
   /** In the transaction that ends the grant. */
@@ -161,10 +161,8 @@ export function createOauth(deps: OauthDeps) {
     lockUser: (tx: Sql, user: Owner): Promise<void> => grants.lockGrants(tx, user.userKey),
     /** The user is deleted: ends every code, token and grant of the user. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
-    /** Whether there is a live grant, which then does not end before the transaction does. */
-    holdGrant: (tx: Sql, user: Owner, clientId: string): Promise<boolean> =>
-      grants.holdGrant(tx, user.userKey, clientId),
-    findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
+    /** Undefined without a live grant; otherwise the grant does not end before the transaction does. */
+    holdConsent: (tx: Sql, user: Owner, clientId: string) => grants.holdConsent(tx, user.userKey, clientId),
     listGrants: (user: Pick<Owner, 'userKey'>) => grants.listGrants(db, user.userKey),
     listEndedGrants: (user: Owner) => grants.listEndedGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */

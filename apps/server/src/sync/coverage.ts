@@ -295,18 +295,21 @@ export interface Completeness {
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
   for (const { id, providerId, provedSince } of await store.listReadable(deps.db, owner)) {
-    // Records that could not be understood took nothing away where everything adds up. Any stranger can send a token that
-    // cannot be read, and would otherwise end the history of all of the user's accounts there.
-    const counts = ({ startMs, goneList, records }: Hole): boolean =>
-      goneList === undefined && (records === undefined || provedSince === null || startMs < Date.parse(provedSince))
     const streams = (await findCoverage(deps, owner, id)) ?? []
     const definition = deps.getDefinition(providerId)
-    const required = new Set(definition.streams.flatMap(({ name, required: is }) => (is ? [name] : [])))
-    for (const { windows, holes } of streams.filter(({ stream }) => required.has(stream))) {
+    const required = new Map(definition.streams.filter((stream) => stream.required).map((one) => [one.name, one]))
+    for (const { stream, windows, holes } of streams.filter((one) => required.has(one.stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
+      // Any stranger can send a wallet a token that cannot be understood, and would end the history of all of the user's
+      // accounts with it. Where everything adds up, such tokens took nothing away.
+      const isHarmless = ({ startMs, records }: Hole): boolean =>
+        records !== undefined &&
+        required.get(stream)?.openToStrangers === true &&
+        provedSince !== null &&
+        startMs >= Date.parse(provedSince)
       // Time after the last run is missing everywhere, balances included, so it does not count.
       // A list that is gone does not make everything before it incomplete.
-      const hole = holes.findLast((one) => one.startMs < readUntilMs && counts(one))
+      const hole = holes.findLast((one) => one.startMs < readUntilMs && one.goneList === undefined && !isHarmless(one))
       if (hole !== undefined && hole.endMs > newest.fromMs)
         newest = { fromMs: hole.endMs, hole: { ...hole, connectionId: id } }
     }

@@ -159,6 +159,21 @@ describe('a record that the provider no longer shows', async () => {
     assert.deepEqual(await listRetired(ref), ['hash of A', 'hash of B'])
   })
 
+  it('is not missed because of an empty answer when it could not be read', async () => {
+    const { provider, ref } = await readFirst()
+    const nowMs = reader.clock.now()
+    const garbled = { ...record('G', nowMs - 1_000), unreadable: 'no side' }
+    provider.lists.set('ledger/', [garbled])
+    await reader.moveClock(minuteMs)
+    await reader.run(ref)
+    provider.lists.set('ledger/', [])
+    for (let run = 0; run < 3; run += 1) {
+      await reader.moveClock(11 * minuteMs)
+      await reader.run(ref)
+    }
+    assert.deepEqual(await listRetired(ref), [])
+  })
+
   it('is retired at once when the provider says that it was withdrawn', async () => {
     const { provider, ref } = await readFirst('A', 'B')
     hide(provider, 'A')

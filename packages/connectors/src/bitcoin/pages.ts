@@ -21,7 +21,7 @@
  * The state says what is unread and unsettled, and is committed together with each page. So a walk can resume at every
  * page mark, and reading a page twice adds nothing.
  */
-import { dayMs, hourMs, SourceError } from '@assay/core'
+import { dayMs, hourMs, minuteMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toPageRows } from '../kit/records.ts'
@@ -367,14 +367,15 @@ function noteRead(entry: KnownAddress, recent: string, nowMs: number): void {
   const { stats, settled = emptyTally, below } = entry
   const stated = stats === undefined ? emptyTally : addTallies(`${stats.count}/${stats.funded}/${stats.spent}`)
   const read = addTallies(settled, recent)
-  if (read === stated) delete entry.doubt
+  // Payments may have come since the sums were stated. A busy address may never be without them.
+  const isAhead = countOf(read) > countOf(stated)
+  if (read === stated || isAhead) delete entry.doubt
   if (read === stated || below !== undefined) {
     entry.isRead = true
     return
   }
   delete entry.isRead
-  // Payments have come since the sums were stated. A busy address may never be without them.
-  if (countOf(read) > countOf(stated)) return
+  if (isAhead) return
   const { sinceMs, wholeAtMs } = (entry.doubt ??= { sinceMs: nowMs, wholeAtMs: nowMs })
   if (nowMs - wholeAtMs < Math.max(patienceMs, wholeAtMs - sinceMs)) return
   entry.doubt = { sinceMs, wholeAtMs: nowMs }
@@ -399,7 +400,7 @@ async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
   const mayReadOn = isFirstRead === true || mark.pages < restPagesMax
   const entry = mayReadOn ? addresses.slice(place + 1).find((one) => isRestDue(walk, one)) : undefined
   if (entry?.below === undefined) {
-    if (isAnyLeft(walk, mark)) throw new SourceError('data_hole', 'older transactions of an address are not read yet')
+    if (isAnyLeft(walk, mark)) throw notReadYet(walk, mark)
     return endWalk(walk)
   }
   const page = await fetchList(walk, entry, entry.below.txid, mark.tipHeight)
@@ -408,6 +409,20 @@ async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
   const next = { ...mark, after, pages: mark.pages + 1, isCut: mark.isCut || isCut }
   return isAnyLeft(walk, next) ? { records: page.records, next } : { ...endWalk(walk), records: page.records }
 }
+
+/**
+ * A list that contradicts its count mostly agrees with it a minute later. One that still does not is asked for more and
+ * more rarely: each try costs some calls for every address, and all users of a public server share those.
+ */
+function notReadYet({ state, nowMs }: Walk, { isCut }: Pick<RestMark, 'isCut'>): SourceError {
+  const doubtedSinceMs = Math.min(nowMs, ...state.addresses.map(({ doubt }) => doubt?.sinceMs ?? nowMs))
+  const pauseMs = Math.min(hourMs, nowMs - doubtedSinceMs)
+  const more = isCut && pauseMs > pauseMinMs ? { retryAfterMs: pauseMs } : {}
+  return new SourceError('data_hole', 'older transactions of an address are not read yet', more)
+}
+
+/** Until then the engine's own pauses are long enough. */
+const pauseMinMs = 15 * minuteMs
 
 /** Moves `below` of the entry, and removes it at the end of the list. */
 function noteRest(

@@ -19,11 +19,11 @@ const parallelMax = 5
 /**
  * A round continues, however long it takes, unless it has stood still for longer than this. One that began again while
  * it still makes progress might never end: wallets share the calls that a public server allows, so that a round may take
- * a day, and hours may pass between two batches of it.
+ * a day. Its sum is not that of one moment, so what was asked for long ago is asked for again.
  */
-const pauseMaxMs = 6 * hourMs
-/** The state may have 1 MiB, and an address takes up to 320 bytes. */
-const addressesMax = 3_000
+const pauseMaxMs = 2 * hourMs
+/** The state may have 1 MiB, and an address takes up to 434 bytes. */
+const addressesMax = 2_400
 
 type Round = NonNullable<WalletState['round']>
 

@@ -31,11 +31,10 @@ type Row = Readonly<Record<string, unknown>>
 export interface Listed {
   /** As ccxt unifies them; `info` is the exchange's own row. */
   rows: Row[]
-  /**
-   * The same, and the rows of the answer that ccxt left out because they belong to another list. A row that ccxt cannot
-   * parse has no members.
-   */
-  given: readonly Row[]
+  /** The exchange's own rows, where ccxt has left out some because they belong to another list. */
+  given: readonly unknown[]
+  /** One of them as ccxt unifies it; without members if it cannot. */
+  parse(given: unknown): Row
 }
 
 export interface CcxtClient {
@@ -106,7 +105,8 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         lastParsed = undefined
         // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
         const isCut = limit !== undefined && rows.length >= limit
-        return { rows, given: isCut || own.length <= rows.length ? rows : parseOwn(exchange, call, own, sinceMs) }
+        const given = isCut || own.length <= rows.length ? [] : own
+        return { rows, given, parse: (row) => parseOwn(exchange, call, row) }
       }),
     balances: (params) =>
       use('fetchBalance', async (exchange) => {
@@ -142,23 +142,30 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
 
 /**
  * ccxt finds no rows in an error that it does not know, such as a gateway's under HTTP 200, and takes it for an empty
- * list. An empty answer has a place for rows, even if it is null. A few have nothing but a word of success.
+ * list. An answer with words that are not those of a success is believed only if it has a list.
  */
 function refuseMessage(call: string, answer: unknown): void {
-  if (typeof answer !== 'object' || answer === null || hasPlaceForRows(answer)) return
-  const words = Object.entries(answer).filter(([name]) => messageMembers.has(name))
-  if (words.some(([, text]) => typeof text === 'string' && !/^(?:ok|success\w*)$/i.test(text))) {
+  if (typeof answer !== 'object' || answer === null || hasList(answer)) return
+  if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value))) {
     throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
   }
 }
 
-const messageMembers = new Set(['message', 'msg', 'error', 'error_message', 'errorMessage', 'detail', 'reason'])
+function hasList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  return Object.entries(value).some(([name, member]) => !/^errors?$/i.test(name) && hasList(member))
+}
 
-function hasPlaceForRows(value: unknown): boolean {
-  if (value === null || value === '' || Array.isArray(value)) return true
-  if (typeof value !== 'object') return false
-  const members = Object.values(value)
-  return members.length === 0 || members.some(hasPlaceForRows)
+const wordsOf = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
+const goodWords = /success|成功|^ok\b|^no (?:data|record|result|trade|order)|not found|^empty/i
+
+function isComplaint(name: string, value: unknown): boolean {
+  if (name === 'status') return typeof value === 'string' && /^(?:error|fail)/i.test(value)
+  if (!wordsOf.has(name)) return false
+  if (typeof value === 'string') return /\p{L}/u.test(value) && !goodWords.test(value)
+  const isError = name.startsWith('error') && typeof value === 'object' && value !== null
+  return isError && Object.keys(value).length > 0
 }
 
 /** The rows of an answer are the members of its lists. Lists within a row belong to the row. */
@@ -178,21 +185,24 @@ const parsers: Readonly<Record<ListCall, 'parseTrade' | 'parseLedgerEntry' | 'pa
 
 /**
  * Several lists of an exchange may come from one endpoint, and ccxt picks the rows of a list out of each page. Without
- * the other rows, a page that has none of the list would look like the end of it. Rows before the start that was asked
- * for do not count, as in ccxt.
+ * the other rows, a page that has none of the list would look like the end of it. The time of a row of another list is
+ * found by the parser of that list.
  */
-function parseOwn(exchange: Exchange, call: ListCall, own: readonly unknown[], sinceMs = 0): Row[] {
-  const parseRow = (exchange as unknown as Record<string, (row: unknown) => Row | Row[]>)[parsers[call]]
-  return own
-    .map((row): Row => {
-      try {
-        // A copy, because the row is also part of a record, and a parser could write into it.
-        return [parseRow?.call(exchange, structuredClone(row)) ?? {}].flat()[0] ?? {}
-      } catch {
-        return {}
-      }
-    })
-    .filter(({ timestamp }) => typeof timestamp !== 'number' || timestamp >= sinceMs)
+function parseOwn(exchange: Exchange, call: ListCall, row: unknown): Row {
+  const parsed = parseBy(exchange, parsers[call], row)
+  if (typeof parsed['timestamp'] === 'number') return parsed
+  const times = [...new Set(Object.values(parsers))].map((parser) => parseBy(exchange, parser, row)['timestamp'])
+  return { ...parsed, timestamp: times.find((atMs) => typeof atMs === 'number') }
+}
+
+function parseBy(exchange: Exchange, parser: (typeof parsers)[ListCall], row: unknown): Row {
+  const parseRow = (exchange as unknown as Record<string, (row: unknown) => Row | Row[]>)[parser]
+  try {
+    // A copy, because the row is also part of a record, and a parser could write into it.
+    return [parseRow?.call(exchange, structuredClone(row)) ?? {}].flat()[0] ?? {}
+  } catch {
+    return {}
+  }
 }
 
 function toMarket(market: Row): Market {

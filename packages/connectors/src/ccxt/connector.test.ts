@@ -396,6 +396,11 @@ describe('the connector over ccxt', () => {
   for (const body of [
     '{"message":"Service temporarily unavailable, please try again later"}',
     '{"error":"internal error","status":"error"}',
+    '{"error":{"code":503,"message":"try again"}}',
+    '{"message":"upstream failed","data":null}',
+    '{"message":"upstream failed","errors":[]}',
+    '{"Message":"Internal server error"}',
+    '{"status":"error"}',
   ]) {
     it(`${body} under HTTP 200 is neither an empty list nor an account without balances`, async () => {
       failure = { status: 200, body }
@@ -405,7 +410,13 @@ describe('the connector over ccxt', () => {
     })
   }
 
-  for (const body of ['[]', '{"message":"success","data":null}', '{"code":0,"msg":"ok"}']) {
+  for (const body of [
+    '[]',
+    '{"message":"success","data":null}',
+    '{"code":0,"msg":"ok"}',
+    '{"msg":"No data"}',
+    '{"error":[]}',
+  ]) {
     it(`${body} is an empty list`, async () => {
       failure = { status: 200, body }
       const request = { stream: 'trades', partition: 'BTC/EUR', window, pageMark: null, lastingMark: null, state: {} }

@@ -81,9 +81,9 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const key = list.by === null ? undefined : partition
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
-  const { rows, given } = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const read = rows.map((row) => readRow(client, list.stream, row, markets, window))
-  const shown = toShown(list, read, given)
+  const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
+  const read = listed.rows.map((row) => readRow(client, list.stream, row, markets, window))
+  const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
     throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
   }
@@ -92,7 +92,7 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const next = nextMark(list, walked, shown, window)
   const filledMs = next === undefined ? undefined : findFilledMoment(list, walked, next, shown)
   // Rows without a higher id do not lead on, and are not the end either.
-  const isStuck = list.paging !== undefined && next === undefined && shown.count > 0
+  const isStuck = list.paging !== undefined && next === undefined && shown.count > 0 && !shown.isOlder
   const mayMiss = mark.mayMiss || shown.isUnclear || filledMs !== undefined || isStuck
   const missed = filledMs !== undefined && isPageLength(list, walked, shown.count) ? [toMissed(filledMs)] : []
   return {
@@ -117,19 +117,43 @@ interface Shown {
   ids: readonly number[]
   /** Rows that ccxt left out and whose times are not known may have taken the place of others. */
   isUnclear: boolean
+  /** Of a list by offset or page that has its newest rows first: all of them are older than the window. */
+  isOlder: boolean
 }
 
-function toShown(list: ReadList, read: readonly ReadRow[], given: Listed['given']): Shown {
+function toShown(
+  list: ReadList,
+  read: readonly ReadRow[],
+  { given, parse }: Listed,
+  { sinceMs = 0, window }: { sinceMs: number | undefined; window: Window },
+): Shown {
   const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
-  const ids = read.map(({ record }) => record.key.split('#').at(-1))
-  const others = given.length > read.length ? given : []
   const count = Math.max(read.length, given.length)
-  const shown = { count, ids: [...ids, ...others.map(({ id }) => id)].map(Number).filter(Number.isSafeInteger) }
+  const shown = { count, times, ids: [], isUnclear: false, isOlder: false }
+  const { kind } = list.paging ?? {}
+  if (kind === 'offset' || kind === 'page') {
+    const [firstMs, lastMs] =
+      given.length === 0
+        ? [times.at(0), times.at(-1)]
+        : [given.at(0), given.at(-1)].map((row) => findTimeMs(parse(row)))
+    return { ...shown, isOlder: isBefore(firstMs, window.start) && isBefore(lastMs, firstMs) }
+  }
+  // Rows before the start that was asked for do not count, as in ccxt.
+  const isAsked = (row: ReturnType<Listed['parse']>): boolean => !isBefore(findTimeMs(row), sinceMs)
+  const others = kind === undefined && isShort(list, count) ? [] : given.map(parse).filter(isAsked)
+  if (kind === 'id') {
+    const ids = [...read.map(({ record }) => record.key.split('#').at(-1)), ...others.map(({ id }) => id)]
+    return { ...shown, ids: ids.map(Number).filter(Number.isSafeInteger) }
+  }
   // A page with room for more rows hides none, and reading around the rows of other lists would cost calls in each run.
-  if (list.paging !== undefined || isShort(list, count)) return { ...shown, times, isUnclear: false }
   const othersTimes = others.map(findTimeMs)
   const known = othersTimes.filter((atMs) => atMs !== undefined)
-  return { ...shown, times: [...times, ...known], isUnclear: known.length < othersTimes.length }
+  const isUnclear = known.length < othersTimes.length
+  return { ...shown, count: Math.max(read.length, others.length), times: [...times, ...known], isUnclear }
+}
+
+function isBefore(atMs: number | undefined, thanMs: number | undefined): boolean {
+  return atMs !== undefined && thanMs !== undefined && atMs < thanMs
 }
 
 function firstMark(list: ReadList, window: Window): PageMark {
@@ -309,9 +333,9 @@ function nextPiece(list: ReadList, mark: PageMark, window: Window): PageMark | u
   return mark.endMs >= window.end ? undefined : { ...toPiece(list, mark.endMs, window), longest: mark.longest }
 }
 
-/** Lists by offset, page or id end with an empty page. */
-function nextCounted({ kind }: Paging, mark: PageMark, { count, ids }: Shown): PageMark | undefined {
-  if (count === 0) return undefined
+/** Lists by offset, page or id end with an empty page, or where everything is older than the window. */
+function nextCounted({ kind }: Paging, mark: PageMark, { count, ids, isOlder }: Shown): PageMark | undefined {
+  if (count === 0 || isOlder) return undefined
   if (kind === 'offset') return { ...mark, passed: mark.passed + count }
   if (kind === 'page') return { ...mark, passed: mark.passed + 1 }
   const next = Math.max(...ids) + 1

@@ -30,12 +30,12 @@ interface Walked {
   cut: number
 }
 
-async function walk(reader: AccountReader, stream: string): Promise<Walked> {
+async function walk(reader: AccountReader, stream: string, startMs = window.start): Promise<Walked> {
   const keys = new Set<string>()
   let pageMark: string | null = null
   for (let calls = 1; ; calls += 1) {
     const page: Page = await reader.fetchPage({
-      ...{ stream, partition: '', window, pageMark, lastingMark: null, state: {} },
+      ...{ stream, partition: '', window: { ...window, start: startMs }, pageMark, lastingMark: null, state: {} },
     })
     for (const { key } of page.records) keys.add(key)
     pageMark = page.next
@@ -90,6 +90,13 @@ describe('a list by offset that shares its endpoint', () => {
     it(`is read behind pages that have only rows of another (${stream})`, async () => {
       const reader = open([...times(2, list), ...times(2_100, other)])
       assert.deepEqual(await walk(reader, stream), { read: 2, calls: 4, isComplete: true, cut: 0 })
+    })
+
+    it(`ends where everything is older than the window (${stream})`, async () => {
+      const reader = open([...times(9_000, other), ...times(2, list), ...times(100, other)])
+      const newestMs = nowMs - 100 * dayMs + 9_101 * minuteMs
+      const walked = await walk(reader, stream, newestMs - dayMs)
+      assert.deepEqual(walked, { read: 2, calls: 3, isComplete: true, cut: 0 })
     })
 
     it(`costs a call for each page of the endpoint (${stream})`, async () => {

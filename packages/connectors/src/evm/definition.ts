@@ -56,9 +56,9 @@ export const evmDefinition = {
     listStream('internal', {
       providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
     }),
-    listStream('erc20'),
-    listStream('erc721'),
-    listStream('erc1155'),
+    listStream('erc20', { openToStrangers: true }),
+    listStream('erc721', { openToStrangers: true }),
+    listStream('erc1155', { openToStrangers: true }),
     listStream('withdrawals', {
       providerLimit: 'Blockscout does not list the withdrawals of validators in this form.',
       remedy: 'The operator of this service can name another index for Ethereum.',

@@ -146,6 +146,8 @@ export interface Stream {
    * rest.
    */
   walkedWhole?: true
+  /** Set when any stranger can add records to it for next to nothing, also such as cannot be understood. */
+  openToStrangers?: true
   /** What one page costs. */
   cost: Cost
   /** A history without this stream is incomplete. The others only add detail. */

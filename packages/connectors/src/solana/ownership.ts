@@ -53,6 +53,8 @@ export const ownershipMarkSchema = z.object({
   path: z.array(z.string()).min(1),
   /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
+  /** The slot of that signature; 0 at the top of the list. */
+  beforeSlot: z.number(),
   /** Everything up to this slot is in the list. */
   slot: z.number(),
   /** The newest signature that is final. */
@@ -70,7 +72,7 @@ export type OwnershipMark = z.infer<typeof ownershipMarkSchema>
 
 export function startOwnership(path: readonly string[]): OwnershipMark {
   const nothing = { newest: null, isOwnLater: null, merged: null, hasBegun: false, changes: [] }
-  return { path: [...path], before: '', slot: 0, ...nothing }
+  return { path: [...path], before: '', beforeSlot: 0, slot: 0, ...nothing }
 }
 
 export interface OwnershipContext extends ListedReader {
@@ -98,7 +100,8 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
     at = stepped
   }
-  return { next: { ...at, before: rows[length - 1]?.signature ?? '' } }
+  const last = rows[length - 1]
+  return { next: { ...at, before: last?.signature ?? '', beforeSlot: Number(last?.slot ?? 0) } }
 }
 
 function accountOf({ path }: OwnershipMark): string {
@@ -118,7 +121,7 @@ async function fetchRows(
 ): Promise<{ rows: Row[] } & Partial<Pick<OwnershipMark, 'slot' | 'isOwnLater'>>> {
   const account = accountOf(mark)
   const until = state.ownership[account]?.upTo ?? null
-  const edges = { ...toPlace(mark), ...(until === null ? {} : { until }) }
+  const edges = { ...toPlace({ before: mark.before, slot: mark.beforeSlot }), ...(until === null ? {} : { until }) }
   const list = {
     method: 'getSignaturesForAddress',
     params: [account, { limit: pageSize, commitment, ...edges }],

@@ -49,7 +49,7 @@ export async function retireWithdrawn(
  * missing, it retires only what has been missing for long, and returns the two counts.
  *
  * Records that could not be read do not count. One may be stored under another key than the same record has when it can
- * be read, and is then missing for good.
+ * be read, and is then missing for good. But an empty answer says nothing about them.
  */
 export async function judgeMissing(
   tx: Sql,
@@ -72,7 +72,8 @@ export async function judgeMissing(
          (select count(*) from missing where counts and is_gone is not true)::integer as missing
      ), judged as materialized (
        select m.source_key, m.is_gone is true or (m.missing_since <= $10::timestamptz
-         and (not m.counts or c.missing <= 1 or c.missing <= $11::double precision * c.known)) is true as is_retired
+         and (c.missing <= 1 or c.missing <= $11::double precision * c.known)
+         and (m.counts or cardinality($9::text[]) > 0)) is true as is_retired
        from missing m, counts c
      ), noted as (
        update raw_records r set missing_since = coalesce(r.missing_since, $3::timestamptz),
