@@ -220,7 +220,8 @@ export async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
  * more rarely: each try costs some calls for every address, and all users of a public server share those.
  */
 function notReadYet({ state, nowMs }: Walk, { isCut }: Pick<RestMark, 'isCut'>): SourceError {
-  const doubtedSinceMs = Math.min(nowMs, ...state.addresses.map(({ doubt }) => doubt?.sinceMs ?? nowMs))
+  // The youngest: an address may be in doubt for months, and another must not wait for it.
+  const doubtedSinceMs = Math.max(0, ...state.addresses.map(({ doubt }) => doubt?.sinceMs ?? 0))
   const pauseMs = Math.min(hourMs, nowMs - doubtedSinceMs)
   const more = isCut && pauseMs > pauseMinMs ? { retryAfterMs: pauseMs } : {}
   return new SourceError('data_hole', 'older transactions of an address are not read yet', more)

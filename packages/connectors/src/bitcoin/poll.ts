@@ -19,9 +19,9 @@ const parallelMax = 5
 /**
  * A round continues, however long it takes, unless it has stood still for longer than this. One that began again while
  * it still makes progress might never end: wallets share the calls that a public server allows, so that a round may take
- * a day. Its sum is not that of one moment, so what was asked for long ago is asked for again.
+ * a day, and hours may pass between two batches of it.
  */
-const pauseMaxMs = 2 * hourMs
+const pauseMaxMs = 6 * hourMs
 /** The state may have 1 MiB, and an address takes up to 434 bytes. */
 const addressesMax = 2_400
 

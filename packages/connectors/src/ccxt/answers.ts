@@ -3,11 +3,14 @@ import { SourceError } from '@assay/core'
 
 /**
  * ccxt finds no rows in an error that it does not know, such as a gateway's under HTTP 200, and takes it for an empty
- * list. An answer with words that are not those of a success is believed only if it has a list.
+ * list or for an account without balances. An answer with words that are not those of a success is believed only if it
+ * has a list. A list may also say that it is empty.
  */
 export function refuseMessage(call: string, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null || hasList(answer)) return
-  if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value))) {
+  const mayBeEmpty = call !== 'fetchBalance'
+  const isGood = (words: string): boolean => success.test(words) || (mayBeEmpty && nothingThere.test(words))
+  if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value, isGood))) {
     throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
   }
 }
@@ -19,12 +22,14 @@ function hasList(value: unknown): boolean {
 }
 
 const wordsOf = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
-const goodWords = /success|成功|^ok\b|^no (?:data|record|result|trade|order)|not found|^empty/i
+const success = /^(?!.*\b(?:not|un\w+|fail\w*)\b).*\bsucc|^ok\b|^no_?error\b|^none$|成功/i
+const rows = '(?:data|records?|results?|trades?|orders?|transactions?|deposits?|withdrawals?|history|entries)'
+const nothingThere = new RegExp(`^no ${rows}\\b|\\b${rows} (?:was |were )?not found`, 'i')
 
-function isComplaint(name: string, value: unknown): boolean {
+function isComplaint(name: string, value: unknown, isGood: (words: string) => boolean): boolean {
   if (name === 'status') return typeof value === 'string' && /^(?:error|fail)/i.test(value)
   if (!wordsOf.has(name)) return false
-  if (typeof value === 'string') return /\p{L}/u.test(value) && !goodWords.test(value)
+  if (typeof value === 'string') return /\p{L}/u.test(value) && !isGood(value)
   const isError = name.startsWith('error') && typeof value === 'object' && value !== null
   return isError && Object.keys(value).length > 0
 }

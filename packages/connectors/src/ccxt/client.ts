@@ -32,10 +32,12 @@ type Row = Readonly<Record<string, unknown>>
 export interface Listed {
   /** As ccxt unifies them; `info` is the exchange's own row. */
   rows: Row[]
-  /** The exchange's own rows, where ccxt has left out some because they belong to another list. */
-  given: readonly unknown[]
+  /** The exchange's own rows, in its order. */
+  own: readonly unknown[]
+  /** ccxt has left out some of them, because they belong to another list. */
+  isPicked: boolean
   /** One of them as ccxt unifies it; without members if it cannot. */
-  parse(given: unknown): Row
+  parse(own: unknown): Row
 }
 
 export interface CcxtClient {
@@ -106,8 +108,8 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         lastParsed = undefined
         // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
         const isCut = limit !== undefined && rows.length >= limit
-        const given = isCut || own.length <= rows.length ? [] : own
-        return { rows, given, parse: (row) => parseOwn(exchange, call, row) }
+        const isPicked = !isCut && own.length > rows.length
+        return { rows, own, isPicked, parse: (row) => parseOwn(exchange, call, row) }
       }),
     balances: (params) =>
       use('fetchBalance', async (exchange) => {
@@ -133,7 +135,8 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       use('fetchMarkets', async (exchange) => {
         const markets = exchange.markets as unknown as Record<string, Row>
         return [...symbols].flatMap((symbol) => {
-          const known = Object.hasOwn(markets, symbol) ? findKnownMarket(markets[symbol] ?? {}) : undefined
+          const market = Object.hasOwn(markets, symbol) ? markets[symbol] : undefined
+          const known = market?.['spot'] === true ? findKnownMarket(market) : undefined
           return known === undefined ? [] : [known]
         })
       }),

@@ -401,6 +401,9 @@ describe('the connector over ccxt', () => {
     '{"message":"upstream failed","errors":[]}',
     '{"Message":"Internal server error"}',
     '{"status":"error"}',
+    '{"message":"Account not found"}',
+    '{"msg":"request unsuccessful"}',
+    '{"message":"The request was not successful, try again"}',
   ]) {
     it(`${body} under HTTP 200 is neither an empty list nor an account without balances`, async () => {
       failure = { status: 200, body }
@@ -415,6 +418,8 @@ describe('the connector over ccxt', () => {
     '{"message":"success","data":null}',
     '{"code":0,"msg":"ok"}',
     '{"msg":"No data"}',
+    '{"msg":"succ","data":null}',
+    '{"message":"Records not found"}',
     '{"error":[]}',
   ]) {
     it(`${body} is an empty list`, async () => {

@@ -154,3 +154,42 @@ describe('numbers that an exchange gives more than once', () => {
     assert.equal(new Set(drafts.map(({ naturalKey }) => naturalKey)).size, 2)
   })
 })
+
+it('a delisted pair keeps its trades while a contract with the same id is listed, as at XT', async () => {
+  const xt = createCcxtConnector('xt')
+  const names = (base: string) => ({ symbol: `${base}_usdt`, state: 'ONLINE', pricePrecision: 2, quantityPrecision: 6 })
+  const coin = (base: string): object => ({ ...names(base), baseCurrency: base, quoteCurrency: 'usdt', filters: [] })
+  const contract = {
+    ...{ ...names('xyz'), baseCoin: 'xyz', quoteCoin: 'usdt', contractSize: '0.0001', isOpenApi: true },
+    ...{ underlyingType: 'U_BASED', productType: 'perpetual' },
+  }
+  const trade = {
+    ...{ symbol: 'xyz_usdt', tradeId: '1', orderId: '2', orderSide: 'BUY', bizType: 'SPOT', time: nowMs - hourMs },
+    ...{ price: '100', quantity: '2', quoteQty: '200', fee: '0.2', feeCurrency: 'usdt', takerMaker: 'TAKER' },
+  }
+  const bases = ['btc', 'xyz']
+  const readXt = (state: ConnectorState): Promise<Page> => {
+    const io: Io = {
+      fetch: async (input) => {
+        const url = input instanceof Request ? input.url : input.toString()
+        if (url.includes('/trade')) return Response.json({ rc: 0, mc: 'SUCCESS', result: { items: [trade] } })
+        if (url.includes('/public/symbol/list')) return Response.json({ returnCode: 0, result: [contract] })
+        return Response.json({ rc: 0, mc: 'SUCCESS', result: { symbols: bases.map(coin) } })
+      },
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: `http://xt-${bases.length}.test` },
+    }
+    const reader = xt.open({ type: 'api_key', apiKey: 'k', secretKey: 's' }, io)
+    return reader.fetchPage({ stream: 'trades', partition: '', window, pageMark: null, lastingMark: null, state })
+  }
+  const toLegs = ({ records }: Page): unknown =>
+    xt
+      .toTransactions(
+        records.map((record) => ({ ...record, stream: 'trades', partition: '' })),
+        { addresses: new Set(), state: {} },
+      )
+      .map(({ inputs, outputs }) => [inputs, outputs].map((legs) => legs.map(({ symbol, amount }) => [symbol, amount])))
+  const before = await readXt({})
+  bases.pop()
+  assert.deepEqual(toLegs(await readXt(before.state ?? {})), toLegs(before))
+  assert.equal(JSON.stringify(toLegs(before)), '[[[["XYZ","2"]],[["USDT","200"]]]]')
+})

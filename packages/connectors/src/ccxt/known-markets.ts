@@ -60,12 +60,16 @@ export function withMarkets(state: ConnectorState, markets: readonly KnownMarket
 /** Adds those of the markets to the exchange's that it does not list. */
 export function addUnlisted(exchange: Exchange, markets: readonly Row[]): void {
   const { markets: bySymbol = {}, markets_by_id: byId = {} } = exchange
-  const unlisted = markets
-    .filter(({ id, symbol }) => !Object.hasOwn(bySymbol, String(symbol)) && !Object.hasOwn(byId, String(id)))
-    .slice(0, unlistedMax)
+  // A coin and a contract may have one id.
+  const listWithId = (id: unknown): readonly Row[] => (Object.hasOwn(byId, String(id)) ? byId[String(id)] : []) as Row[]
+  const isListed = ({ id, symbol, type }: Row): boolean =>
+    Object.hasOwn(bySymbol, String(symbol)) || listWithId(id).some((market) => market['type'] === type)
+  const unlisted = markets.filter((market) => !isListed(market)).slice(0, unlistedMax)
   if (unlisted.length === 0) return
   const added = unlisted.map((market) => exchange.safeMarketStructure(market) as unknown as Row)
   // All exchange objects share these tables, so this one gets its own.
   exchange.markets = { ...bySymbol, ...Object.fromEntries(added.map((market) => [String(market['symbol']), market])) }
-  exchange.markets_by_id = { ...byId, ...Object.groupBy(added, ({ id }) => String(id)) }
+  const withId = Map.groupBy(added, ({ id }) => String(id))
+  const joined = [...withId].map(([id, ofId]) => [id, [...listWithId(id), ...ofId]])
+  exchange.markets_by_id = { ...byId, ...Object.fromEntries(joined) }
 }

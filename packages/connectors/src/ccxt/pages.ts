@@ -124,23 +124,21 @@ interface Shown {
 function toShown(
   list: ReadList,
   read: readonly ReadRow[],
-  { given, parse }: Listed,
+  { own, isPicked, parse }: Listed,
   { sinceMs = 0, window }: { sinceMs: number | undefined; window: Window },
 ): Shown {
   const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
-  const count = Math.max(read.length, given.length)
+  const count = isPicked ? own.length : read.length
   const shown = { count, times, ids: [], isUnclear: false, isOlder: false }
   const { kind } = list.paging ?? {}
   if (kind === 'offset' || kind === 'page') {
-    const [firstMs, lastMs] =
-      given.length === 0
-        ? [times.at(0), times.at(-1)]
-        : [given.at(0), given.at(-1)].map((row) => findTimeMs(parse(row)))
+    const [firstMs, lastMs] = [own.at(0), own.at(-1)].map((row) => findTimeMs(parse(row)))
     return { ...shown, isOlder: isBefore(firstMs, window.start) && isBefore(lastMs, firstMs) }
   }
   // Rows before the start that was asked for do not count, as in ccxt.
   const isAsked = (row: ReturnType<Listed['parse']>): boolean => !isBefore(findTimeMs(row), sinceMs)
-  const others = kind === undefined && isShort(list, count) ? [] : given.map(parse).filter(isAsked)
+  const isNeeded = isPicked && (kind !== undefined || !isShort(list, count))
+  const others = isNeeded ? own.map(parse).filter(isAsked) : []
   if (kind === 'id') {
     const ids = [...read.map(({ record }) => record.key.split('#').at(-1)), ...others.map(({ id }) => id)]
     return { ...shown, ids: ids.map(Number).filter(Number.isSafeInteger) }

@@ -99,6 +99,12 @@ describe('a list by offset that shares its endpoint', () => {
       assert.deepEqual(walked, { read: 2, calls: 3, isComplete: true, cut: 0 })
     })
 
+    it(`ends there also where the pages have no other rows (${stream})`, async () => {
+      const reader = open(times(9_000, list))
+      const newestMs = nowMs - 100 * dayMs + 8_999 * minuteMs
+      assert.equal((await walk(reader, stream, newestMs - 500 * minuteMs)).calls, 2)
+    })
+
     it(`costs a call for each page of the endpoint (${stream})`, async () => {
       const reader = open([...times(2, list), ...times(900, other), ...times(2, list), ...times(900, other)])
       assert.deepEqual(await walk(reader, stream), { read: 4, calls: 3, isComplete: true, cut: 0 })

@@ -54,6 +54,7 @@ export const evmDefinition = {
   streams: [
     listStream('transactions'),
     listStream('internal', {
+      openToStrangers: true,
       providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
     }),
     listStream('erc20', { openToStrangers: true }),
