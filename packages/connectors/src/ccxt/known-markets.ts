@@ -70,6 +70,6 @@ export function addUnlisted(exchange: Exchange, markets: readonly Row[]): void {
   // All exchange objects share these tables, so this one gets its own.
   exchange.markets = { ...bySymbol, ...Object.fromEntries(added.map((market) => [String(market['symbol']), market])) }
   const withId = Map.groupBy(added, ({ id }) => String(id))
-  const joined = [...withId].map(([id, ofId]) => [id, [...listWithId(id), ...ofId]])
+  const joined = [...withId].map(([id, ofId]): [string, Row[]] => [id, [...listWithId(id), ...ofId]])
   exchange.markets_by_id = { ...byId, ...Object.fromEntries(joined) }
 }
