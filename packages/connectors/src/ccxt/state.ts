@@ -43,7 +43,7 @@ export function withConnectedAt(state: ConnectorState, nowMs: number): Connector
 }
 
 /**
- * The exchange has refused this symbol. That is no proof of a delisting: several exchanges call a symbol unknown while
+ * The exchange has refused this symbol. It need not be delisted: several exchanges call a symbol unknown while
  * its trading is halted.
  */
 export function withLost(state: ConnectorState, symbol: string, nowMs: number): ConnectorState {

@@ -117,7 +117,7 @@ const renewalRefusal: Refusal = { fault: 'needs_reauth', errors: ['invalid_grant
 const errorAnswer = z.object({ error: z.unknown() })
 
 /**
- * §5.2: a code or token that is no longer valid is a 400 with `invalid_grant`. Every other error is about our
+ * §5.2: a code or token that has expired or was revoked is a 400 with `invalid_grant`. Every other error is about our
  * registration or the provider itself, and another sign-in would not help; gateways and web frameworks write a member
  * `error` too. A 401 concerns our registration, unless it says otherwise: Coinbase documents 401 for a refresh token
  * that was used or has expired.

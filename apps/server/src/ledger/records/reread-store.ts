@@ -49,7 +49,7 @@ export async function retireWithdrawn(
  * missing, it retires only what has been missing for long, and returns the two counts.
  *
  * Records that could not be read do not count. One may be stored under another key than the same record has when it can
- * be read, and is then missing for good. But an empty answer says nothing about them.
+ * be read, and then it stays missing. An empty answer says nothing about such records.
  */
 export async function judgeMissing(
   tx: Sql,
