@@ -83,7 +83,8 @@ export function createAuthorization(deps: AuthorizationDeps): { oauth: Oauth; co
     },
     onGrantEnding: endSessions,
     async onGrantRevoked(tx, owner) {
-      for (const { id } of await connections.list(owner, { limit: connectionsAnnouncedMax, after: undefined })) {
+      const page = { limit: connectionsAnnouncedMax, after: undefined }
+      for (const { id } of await connections.list(owner, page, tx)) {
         await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })
       }
     },

@@ -151,7 +151,7 @@ async function carryConsent(
 ): Promise<ConnectSession> {
   const { sessionId, owner, connectionId, clientId, scopes } = session
   if (owner === null || connectionId === null) return session
-  if ((await connections.find(owner, connectionId)) === undefined) return session
+  if ((await connections.find(owner, connectionId, tx)) === undefined) return session
   const given = await oauth.holdConsent(tx, owner, clientId)
   if (given === undefined || scopes.toSorted().join() !== given.scopes.toSorted().join()) return session
   return store.setConsent(tx, sessionId, { ...given.consent, until: given.expiresAt })

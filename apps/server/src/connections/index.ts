@@ -65,10 +65,15 @@ export interface Connections extends Provisional {
   add(owner: Owner, request: NewConnection): Promise<AddResult>
   /** Where a person signs in at the provider; refuses one that is not connected that way. */
   toSignInUrl(providerId: string, request: { redirectUri: string; state: string; codeChallenge: string }): string
-  find(owner: Owner, connectionId: string): Promise<ConnectionRow | undefined>
+  /**
+   * A caller inside a transaction passes it as `sql`, here and below: one that takes a second connection while it holds
+   * the first may wait for others that do the same.
+   */
+  find(owner: Owner, connectionId: string, sql?: Sql): Promise<ConnectionRow | undefined>
   list(
     owner: Owner,
     page: { limit: number; after: { addedAt: string; id: string } | undefined },
+    sql?: Sql,
   ): Promise<ConnectionRow[]>
   /**
    * Once this commits, their keys are gone and their data is hidden. `dataDestroyed` is false when a job has to delete
@@ -165,8 +170,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     },
     openSignIn: (connectionId) => openSignIn(deps, sealer, connectionId),
     toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),
-    find: (owner, connectionId) => store.findConnection(db, owner, connectionId),
-    list: (owner, page) => store.listConnections(db, owner, page),
+    find: (owner, connectionId, sql = db) => store.findConnection(sql, owner, connectionId),
+    list: (owner, page, sql = db) => store.listConnections(sql, owner, page),
     remove: (owner, which) => db.transaction((tx) => remove(deps, tx, owner, which)),
     listIssues: ({ userKey }) => listIssuesOf([userKey]),
     listIssuesOf,
