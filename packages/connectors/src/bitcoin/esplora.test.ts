@@ -24,4 +24,17 @@ describe('the Esplora server', () => {
       'http://127.0.0.1:9/blocks/tip/height',
     ])
   })
+
+  it('is read also where each transaction of a page has as many outputs as nodes relay', async () => {
+    const script = '6a'
+    const output = `{"scriptpubkey":"${script}","scriptpubkey_asm":"OP_RETURN","scriptpubkey_type":"op_return","value":0}`
+    const transaction = `{"txid":"${'0'.repeat(64)}","vin":[],"vout":[${Array<string>(9_980).fill(output).join()}]}`
+    const page = `[${Array<string>(25).fill(transaction).join()}]`
+    const io = { fetch: async () => new Response(page), now: () => 0, nextNonce: () => '1', baseUrl: undefined }
+    const transactions = await createEsplora(io).fetchTransactions('bc1q', null)
+    assert.deepEqual(
+      transactions.map((one) => (one as { vout: unknown[] }).vout.length),
+      Array<number>(25).fill(9_980),
+    )
+  })
 })

@@ -162,7 +162,7 @@ describe('one request', () => {
     assert.equal(await answerOf((_request, response) => response.end(lists)), lists)
   })
 
-  it('members that are left out may be long, and the rest has the usual limit', async () => {
+  it('members that are left out may be long, and the rest has a limit', async () => {
     const transaction = (witness: string): RequestListener => {
       return (_request, response) => {
         response.write('[')

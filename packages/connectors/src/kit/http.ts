@@ -15,6 +15,11 @@ const bodyBytesMax = 16 * 1024 * 1024
  * block of 4 MB each, with four characters for each byte: it is in the witness and in a script.
  */
 const receivedBytesMax = 400 * 1024 * 1024
+/**
+ * What is left of such an answer. The names of the members stay, so that 25 Bitcoin transactions with 9,980 outputs
+ * each, as many as nodes relay, are 22 MB.
+ */
+const keptBytesMax = 32 * 1024 * 1024
 /** Each part of an answer takes time, however short it is. Servers send kilobytes; one that flushes often sends hundreds. */
 const partBytesMin = 256
 const partsMax = 10_000
@@ -142,7 +147,7 @@ async function readBody(
   restartTimeLimit: () => void,
 ): Promise<string> {
   const keep = omittedMembers && omitMembers(omittedMembers)
-  const receivedMax = keep === undefined ? bytesMax : receivedBytesMax
+  const [receivedMax, keptMax] = keep === undefined ? [bytesMax, bodyBytesMax] : [receivedBytesMax, keptBytesMax]
   const decoder = new TextDecoder()
   let text = ''
   let [received, kept, timedTo, parts] = [0, 0, bodyBytesMax, 0]
@@ -154,7 +159,7 @@ async function readBody(
       parts += 1
       if (received > receivedMax) throw tooMuch(`more than ${receivedMax} bytes`)
       if (parts > partsMax + received / partBytesMin) throw tooMuch('very many parts')
-      if (kept > bodyBytesMax) throw tooMuch(`more than ${bodyBytesMax} bytes`)
+      if (kept > keptMax) throw tooMuch(`more than ${keptMax} bytes`)
       if (received > timedTo) {
         timedTo += bodyBytesMax
         restartTimeLimit()
