@@ -173,11 +173,18 @@ describe('balances', () => {
       [],
     )
     const contracts = [
-      '0xae7ab96520de3a18e5e111b5eaab095312d7fe84',
-      '0x2a8e1e676ec238d8a992307b495b45b3feaa5e86',
-      '0x856c4efb76c1d1ae02e20ceb03a2a6a08b0b8dc3',
-    ]
-    const found = contracts.map((contract) => findAssetByContract('evm:1', contract)?.assetId)
+      ['evm:1', '0xae7ab96520de3a18e5e111b5eaab095312d7fe84'],
+      ['evm:1', '0x2a8e1e676ec238d8a992307b495b45b3feaa5e86'],
+      ['evm:1', '0x856c4efb76c1d1ae02e20ceb03a2a6a08b0b8dc3'],
+      ['evm:1', '0xfad45e47083e4607302aa43c65fb3106f1cd7607'],
+      ['evm:1', '0xa2b4c0af19cc16a6cfacce81f192b024d625817d'],
+      ['evm:1', '0xce3f08e664693ca792cace4af1364d5e220827b2'],
+      ['evm:1', '0xcd7492db29e2ab436e819b249452ee1bbdf52214'],
+      ['evm:56', '0x42981d0bfbaf196529376ee702f2a9eb9092fcb5'],
+      ['evm:56', '0x3ad9594151886ce8538c1ff615efa2385a8c3a88'],
+      ['evm:56', '0xbededdf2ef49e87037c4fb2ca34d1ff3d3992a11'],
+    ] as const
+    const found = contracts.map(([chain, contract]) => findAssetByContract(chain, contract)?.assetId)
     assert.deepEqual(found, rebasing)
   })
 

@@ -70,8 +70,13 @@ export const evmDefinition = {
   settlesMs: 60_000,
   // Lido pays its holders by changing what balanceOf says, once a day and without a Transfer event
   // (docs.lido.fi/guides/lido-tokens-integration-guide). Origin's tokens do the same when their yield is harvested
-  // (github.com/OriginProtocol/origin-dollar, contracts/contracts/token/OUSD.sol, changeSupply).
-  rebasing: ['crypto:staked-ether', 'crypto:origin-dollar', 'crypto:origin-ether'],
+  // (github.com/OriginProtocol/origin-dollar, contracts/contracts/token/OUSD.sol, changeSupply). The others descend from
+  // REFLECT: each transfer of anyone pays a fee, which raises the balances of all holders in the same way.
+  rebasing: [
+    ...['crypto:staked-ether', 'crypto:origin-dollar', 'crypto:origin-ether'],
+    ...['crypto:hoge-finance', 'crypto:kishu-inu', 'crypto:saitama-inu', 'crypto:safemoon-inu'],
+    ...['crypto:safemoon-2', 'crypto:safemars', 'crypto:feg-bsc'],
+  ],
   baseUrl: 'https://eth.blockscout.com',
   hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
 } as const satisfies ProviderDefinition
