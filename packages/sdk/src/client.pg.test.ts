@@ -29,11 +29,15 @@ describe('the client, against a running service', async () => {
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'odd' }] })
   await api.untilPriced()
   const app = { baseUrl: api.url, clientId: demo.clientId, clientSecret: demo.secret }
-  const clientOf = (who: SignedIn, more: { expiresAtMs?: number; onTokens?: (tokens: Tokens) => void } = {}) => {
+  interface Setting {
+    expiresAtMs?: number
+    onTokens?: (tokens: Tokens) => void
+    fetch?: typeof fetch
+  }
+  const clientOf = (who: SignedIn, { expiresAtMs = Date.now() + 900_000, ...more }: Setting = {}) => {
     const { access_token: accessToken, refresh_token: refreshToken, scope, user_id: userId, grant_id: grantId } = who
-    const expiresAtMs = more.expiresAtMs ?? Date.now() + 900_000
     const tokens = { accessToken, refreshToken, scope, userId, grantId, expiresAtMs }
-    return createClient({ ...app, tokens, ...(more.onTokens === undefined ? {} : { onTokens: more.onTokens }) })
+    return createClient({ ...app, tokens, ...more })
   }
 
   it('walks transactions page by page, with filters as lists and dates', async () => {
@@ -245,6 +249,37 @@ describe('the client, against a running service', async () => {
     assert.deepEqual(client.tokens(), kept[0])
   })
 
+  it('repeats a refresh at once whose answer was lost, so that the consent lives', async () => {
+    let lost = 0
+    const losing: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init)
+      if (!new Request(input).url.endsWith('/oauth/token') || lost > 0) return answer
+      lost += 1
+      throw new TypeError('the connection was cut')
+    }
+    const client = clientOf(await api.signIn('liv'), { expiresAtMs: Date.now() + 1_000, fetch: losing })
+    await client.assetsV1()
+    assert.equal(lost, 1)
+    await api.moveClock(901)
+    await client.assetsV1()
+  })
+
+  it('passes a pair on again that the application could not store', async () => {
+    const kept: Tokens[] = []
+    let tries = 0
+    const client = clientOf(await api.signIn('mia'), {
+      expiresAtMs: Date.now() + 1_000,
+      onTokens(tokens) {
+        tries += 1
+        if (tries === 1) throw new Error('the disk is full')
+        kept.push(tokens)
+      },
+    })
+    await assert.rejects(client.assetsV1(), /the disk is full/)
+    await client.assetsV1()
+    assert.deepEqual([tries, kept], [2, [client.tokens()]])
+  })
+
   it('shares stored tokens between processes, which spend refresh tokens one at a time (RFC 9700 §4.14)', async () => {
     const {
       access_token: accessToken,
@@ -279,6 +314,23 @@ describe('the client, against a running service', async () => {
     stored = { ...stored, expiresAtMs: ending() }
     await openProcess().assetsV1()
     assert.equal(kept.length, 3)
+
+    // What one process could not store does not replace the newer pair of another.
+    stored = { ...stored, expiresAtMs: ending() }
+    const spent = stored
+    const failing = createClient({
+      ...app,
+      tokens: stored,
+      loadTokens: () => stored,
+      onTokens() {
+        throw new Error('the disk is full')
+      },
+    })
+    await assert.rejects(failing.assetsV1(), /the disk is full/)
+    await openProcess().assetsV1()
+    assert.notEqual(stored.refreshToken, spent.refreshToken)
+    await failing.assetsV1()
+    assert.deepEqual(failing.tokens(), stored)
   })
 
   it('refreshes a token that the service no longer accepts, and says when the consent has ended', async () => {

@@ -5,7 +5,7 @@
  * store again (`loadTokens`) before it spends a token.
  */
 import { ConnectionError, OAuthError } from './errors.ts'
-import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './calling/send.ts'
+import { retryAfterSeconds, send, type HttpAnswer, type HttpRequest, type SendOptions } from './calling/send.ts'
 
 export interface Tokens {
   accessToken: string
@@ -41,12 +41,16 @@ export function exchangeCode(client: TokenClient, exchange: CodeExchange, signal
       code_verifier: exchange.codeVerifier,
       redirect_uri: exchange.redirectUri,
     },
-    signal,
+    { signal },
   )
 }
 
+/**
+ * If the answer is lost, the token is spent and its successor unknown. The service answers the same request again for
+ * ten seconds, so it is repeated at once.
+ */
 function refreshTokens(client: TokenClient, refreshToken: string): Promise<Tokens> {
-  return askForTokens(client, { grant_type: 'refresh_token', refresh_token: refreshToken })
+  return askForTokens(client, { grant_type: 'refresh_token', refresh_token: refreshToken }, { isRepeatable: true })
 }
 
 /** Revokes a refresh token with everything issued from it, or an access token alone. */
@@ -73,31 +77,41 @@ export interface TokenStore {
   lock?: ((work: () => Promise<void>) => Promise<void>) | undefined
 }
 
-export function createTokenHolder(client: TokenClient, first: Tokens, store: TokenStore): TokenHolder {
-  const { onTokens, loadTokens, lock = (work) => work() } = store
+export function createTokenHolder(client: TokenClient, first: Tokens, tokenStore: TokenStore): TokenHolder {
+  const { onTokens, loadTokens, lock = (work) => work() } = tokenStore
   let tokens = first
+  /** The refresh token that was spent for `tokens`, while the application has not stored them. */
+  let spent: string | undefined
   let refreshing: Promise<void> | undefined
 
   const isGood = (refused: string | undefined): boolean =>
     tokens.accessToken !== refused && tokens.expiresAtMs - marginMs > Date.now()
 
   async function refresh(refused: string | undefined): Promise<void> {
-    if (loadTokens !== undefined) {
-      // Another process may have refreshed since: its tokens are good, and ours are spent.
-      tokens = await loadTokens()
-      if (isGood(refused)) return
-    }
-    if (tokens.refreshToken === undefined) return
-    tokens = await refreshTokens(client, tokens.refreshToken)
+    // Another process may have refreshed since: its tokens are good, and ours are spent.
+    const stored = await loadTokens?.()
+    if (spent !== undefined && (stored === undefined || stored.refreshToken === spent)) await store(spent)
+    else tokens = stored ?? tokens
+    spent = undefined
+    if (isGood(refused) || tokens.refreshToken === undefined) return
+    const { refreshToken } = tokens
+    tokens = await refreshTokens(client, refreshToken)
     // Stored before it is used, and before the lock is released: the next process must find the new pair.
+    await store(refreshToken)
+  }
+
+  /** If the application fails to, the pair is passed on again by the next call: all other processes have the spent one. */
+  async function store(spentFor: string): Promise<void> {
+    spent = spentFor
     await onTokens?.(tokens)
+    spent = undefined
   }
 
   return {
     current: () => tokens,
     async get(refused) {
       const canRefresh = tokens.refreshToken !== undefined || loadTokens !== undefined
-      if (isGood(refused) || !canRefresh) return tokens.accessToken
+      if (spent === undefined && (isGood(refused) || !canRefresh)) return tokens.accessToken
       refreshing ??= lock(() => refresh(refused)).finally(() => {
         refreshing = undefined
       })
@@ -116,12 +130,8 @@ interface TokenAnswer {
   grant_id: string
 }
 
-async function askForTokens(
-  client: TokenClient,
-  fields: Record<string, string>,
-  signal?: AbortSignal,
-): Promise<Tokens> {
-  const body = JSON.parse(await postForm(client, '/oauth/token', fields, signal)) as TokenAnswer
+async function askForTokens(client: TokenClient, fields: Record<string, string>, how: FormOptions): Promise<Tokens> {
+  const body = JSON.parse(await postForm(client, '/oauth/token', fields, how)) as TokenAnswer
   return {
     accessToken: body.access_token,
     ...(body.refresh_token === undefined ? {} : { refreshToken: body.refresh_token }),
@@ -132,12 +142,14 @@ async function askForTokens(
   }
 }
 
+type FormOptions = Pick<HttpRequest, 'signal' | 'isRepeatable'>
+
 /** The body of the answer; refusals are thrown. */
 export async function postForm(
   client: TokenClient,
   path: string,
   fields: Record<string, string>,
-  signal?: AbortSignal,
+  how: FormOptions = {},
 ): Promise<string> {
   const { authUrl, clientId, clientSecret } = client
   const body = new URLSearchParams({
@@ -150,7 +162,7 @@ export async function postForm(
     url: `${authUrl}${path}`,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: body.toString(),
-    signal,
+    ...how,
   })
   if (answer.status !== 200) throw toOAuthError(answer)
   return answer.text

@@ -1,6 +1,6 @@
 /**
- * One HTTP call with its retries. Responses that say "later" (429, 503) are retried, and for calls that change nothing
- * also a lost connection and 500, 502, 504. A wait that the server asks for is respected; if it exceeds the bound, it
+ * One HTTP call with its retries. A refusal that says "later" (429) is retried, and for calls that are safe to repeat
+ * also a lost connection and 500, 502, 503, 504. A wait that the server asks for is respected; if it exceeds the bound, it
  * is thrown as the error, because a caller that waits for minutes should know it.
  */
 import { ConnectionError } from '../errors.ts'
@@ -18,6 +18,8 @@ export interface HttpRequest {
   url: string
   headers: Record<string, string>
   body?: string
+  /** The service takes a repetition for the same request. A GET is always safe to repeat. */
+  isRepeatable?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -61,7 +63,7 @@ async function repeat<Answer extends HttpAnswer>(
   for (let attempt = 0; ; attempt += 1) {
     const isLast = attempt >= options.retriesMax
     const outcome = await tryOnce(options, request, read)
-    const waitMs = isLast ? undefined : findWait(outcome, request.method, attempt)
+    const waitMs = isLast ? undefined : findWait(outcome, request, attempt)
     if (waitMs === undefined || waitMs > options.waitMaxMs) {
       if (outcome instanceof ConnectionError) throw outcome
       return outcome
@@ -75,7 +77,7 @@ async function tryOnce<Answer>(
   request: HttpRequest,
   read: Read<Answer>,
 ): Promise<Answer | ConnectionError> {
-  const { url, signal, ...rest } = request
+  const { url, signal, isRepeatable: _, ...rest } = request
   try {
     // The service never redirects a call. A redirect would carry the client's secret, or a token, to another place.
     return await read(await options.fetch(url, { ...rest, redirect: 'manual', ...(signal ? { signal } : {}) }))
@@ -88,16 +90,16 @@ async function tryOnce<Answer>(
 /** Undefined when a retry would not help, or might repeat a change. */
 function findWait(
   outcome: HttpAnswer | ConnectionError,
-  method: HttpRequest['method'],
+  { method, isRepeatable = method === 'GET' }: HttpRequest,
   attempt: number,
 ): number | undefined {
   const plainMs = firstWaitMs * 2 ** attempt * (0.75 + Math.random() / 2)
-  if (outcome instanceof ConnectionError) return method === 'GET' ? plainMs : undefined
+  if (outcome instanceof ConnectionError) return isRepeatable ? plainMs : undefined
   const { status, headers } = outcome
   const askedMs = (retryAfterSeconds(headers) ?? 0) * 1_000
   // Refused before anything was done.
   if (status === 429) return Math.max(askedMs, plainMs)
-  if (method !== 'GET') return undefined
+  if (!isRepeatable) return undefined
   return [500, 502, 503, 504].includes(status) ? Math.max(askedMs, plainMs) : undefined
 }
 
