@@ -51,9 +51,9 @@ export interface PagedEndpoint {
  * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that
  * stays below the 8 KiB for which common proxies have room, even when it is sent whole and so encoded once more.
  */
-const filtersLengthMax = 4_000
+const filtersBytesMax = 4_000
 /** The cursor, which holds them, must still fit into a body beside them. */
-const filtersInBodyLengthMax = 16_000
+const filtersInBodyBytesMax = 16_000
 
 const pointSchemas = {
   link: z.strictObject(pageParameters.link),
@@ -96,7 +96,7 @@ function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: 
     for (const given of [asked.filters, sent?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
   }
   const filters = found?.filters ?? asked.filters
-  checkLength(filters, list.filtersInBody === true ? filtersInBodyLengthMax : filtersLengthMax)
+  checkSize(filters, list.filtersInBody === true ? filtersInBodyBytesMax : filtersBytesMax)
   const shown = list.filtersInBody === true ? {} : filters
   const limit = asked.limit ?? sent?.inside?.limit ?? list.paging.limitDefault
   const page = { filters, limit, point: found?.point }
@@ -215,15 +215,12 @@ function checkAgreement(given: Filters, walk: Filters): void {
   }
 }
 
-function checkLength(filters: Filters, lengthMax: number): void {
-  const lengths = Object.entries(filters).map(([name, value]) => ({ name, length: toText(value).length }))
-  if (lengths.reduce((total, { length }) => total + length, 0) <= lengthMax) return
-  const [longest] = lengths.toSorted((a, b) => b.length - a.length)
+function checkSize(filters: Filters, bytesMax: number): void {
+  const sizes = Object.entries(filters).map(([name, value]) => ({ name, bytes: Buffer.byteLength(toText(value)) }))
+  if (sizes.reduce((total, { bytes }) => total + bytes, 0) <= bytesMax) return
+  const [longest] = sizes.toSorted((a, b) => b.bytes - a.bytes)
   throw refuse([
-    wrongParameter(
-      longest?.name ?? 'the query',
-      `is too long: all filters have at most ${lengthMax} characters together`,
-    ),
+    wrongParameter(longest?.name ?? 'the query', `is too long: all filters have at most ${bytesMax} bytes together`),
   ])
 }
 
