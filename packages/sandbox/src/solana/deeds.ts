@@ -5,7 +5,6 @@ import {
   getBurnCheckedInstruction,
   getCloseAccountInstruction,
   getCreateAssociatedTokenIdempotentInstruction,
-  getInitializeAccount3Instruction,
   getRecoverNestedAssociatedTokenInstruction,
   getSyncNativeInstruction,
   getTransferCheckedInstruction,
@@ -25,9 +24,18 @@ import {
   splitStake,
   withdrawStake,
 } from './chain/instructions.ts'
-import { stakeAccountBytes, tokenAccountBytes } from './chain/layouts.ts'
+import { stakeAccountBytes } from './chain/layouts.ts'
 import { addressWithSeed, associatedAddress, placeOf, stakeProgram } from './chain/programs.ts'
 import type { AssetCode, Deed } from './story.ts'
+import {
+  bringMint,
+  closeAccountOfMint,
+  closeMint,
+  layBait,
+  openWithSeed,
+  seededAccountOf,
+  takeBait,
+} from './token-accounts.ts'
 import { tokenOf, tokens, type Token, type TokenCode } from './chain/tokens.ts'
 
 export const solDecimals = 9
@@ -51,13 +59,46 @@ export function toPlan(chain: Chain, actors: Actors, deed: Deed): Plan {
       return toTransfer(chain, actors.of('spammer'), actors.self.address, deed)
     case 'send':
       return toTransfer(chain, actors.self, actors.of(deed.to).address, deed)
+    case 'send-all': {
+      const { payer, instructions } = toTransfer(chain, actors.self, actors.of(deed.to).address, deed)
+      return {
+        payer,
+        instructions: [...instructions, ...toTokenCare(chain, actors, { kind: 'close', asset: deed.asset })],
+      }
+    }
     case 'pay':
       return toTransfer(chain, actors.self, deed.address, deed)
     case 'swap':
       return toSwap(chain, actors, deed)
     case 'wrap':
     case 'unwrap':
+    case 'sync-wrapped':
       return { payer: actors.self, instructions: toWrapping(actors.self, deed) }
+    case 'pay-account': {
+      const payer = deed.by === undefined ? actors.self : actors.of(deed.by)
+      const destination = accountOf(actors.self.address, deed.asset)
+      const amount = toUnits(deed.amount, solDecimals)
+      return {
+        payer,
+        instructions: [getTransferSolInstruction({ source: createNoopSigner(payer.address), destination, amount })],
+      }
+    }
+    case 'bait':
+    case 'take-bait': {
+      const payer = actors.of(deed.by)
+      const given = { code: deed.asset, by: payer.address, owner: actors.self.address }
+      if (deed.kind === 'take-bait') return { payer, instructions: [takeBait(given)] }
+      return { payer, instructions: layBait(chain, { ...given, lamports: toUnits(deed.amount, solDecimals) }) }
+    }
+    case 'bring-mint':
+    case 'close-mint':
+    case 'close-of-mint': {
+      const [maker, owner] = [actors.of(deed.by), actors.self]
+      const given = { maker: maker.address, owner: owner.address }
+      if (deed.kind === 'bring-mint') return { payer: maker, instructions: bringMint(chain, given) }
+      if (deed.kind === 'close-mint') return { payer: maker, instructions: [closeMint(given)] }
+      return { payer: owner, instructions: [closeAccountOfMint(given)] }
+    }
     case 'stake':
     case 'unstake':
     case 'split-stake':
@@ -81,7 +122,7 @@ export function accountOf(owner: Address, code: TokenCode): Address {
 
 /** The wallet's second account of a token. */
 export function secondAccountOf(owner: Address, code: TokenCode): Address {
-  return addressWithSeed(owner, `${secondSeed} ${code}`, tokenOf(code).program)
+  return seededAccountOf(owner, code, secondSeed)
 }
 
 export function stakeAccountOf(owner: Address, seed: string): Address {
@@ -159,9 +200,10 @@ function toSwap(chain: Chain, actors: Actors, { give, amount, take, taken }: Dee
   }
 }
 
-function toWrapping({ address }: Key, deed: DeedOf<'wrap' | 'unwrap'>): Instruction[] {
+function toWrapping({ address }: Key, deed: DeedOf<'wrap' | 'unwrap' | 'sync-wrapped'>): Instruction[] {
   const account = accountOf(address, 'WSOL')
   const owner = createNoopSigner(address)
+  if (deed.kind === 'sync-wrapped') return [getSyncNativeInstruction({ account })]
   if (deed.kind === 'unwrap') return [getCloseAccountInstruction({ account, destination: address, owner })]
   const amount = toUnits(deed.amount, solDecimals)
   return [
@@ -187,7 +229,7 @@ function toTokenCare(
   const config = { programAddress: token.program }
   switch (deed.kind) {
     case 'open-second':
-      return openSecond(chain, self, deed.asset)
+      return openWithSeed(chain, self, deed.asset, { name: secondSeed, lamports: 0n })
     case 'move-to-second':
       return [moveTokens(token, self, first, second, unitsOf(deed.asset, deed.amount))]
     case 'move-from-second':
@@ -218,19 +260,6 @@ function recoverNested(self: Address, code: TokenCode): Instruction {
     ...{ destinationAssociatedAccountAddress: own, ownerAssociatedAccountAddress: own, ownerTokenMintAddress: mint },
     ...{ walletAddress: createNoopSigner(self), tokenProgram: program },
   })
-}
-
-function openSecond(chain: Chain, self: Address, code: TokenCode): Instruction[] {
-  const { mint, program } = tokenOf(code)
-  const account = secondAccountOf(self, code)
-  return [
-    getCreateAccountWithSeedInstruction({
-      ...{ payer: createNoopSigner(self), newAccount: account, base: self, seed: `${secondSeed} ${code}` },
-      amount: chain.svm.minimumBalanceForRentExemption(BigInt(tokenAccountBytes)),
-      ...{ space: tokenAccountBytes, programAddress: program },
-    }),
-    getInitializeAccount3Instruction({ account, mint, owner: self }, { programAddress: program }),
-  ]
 }
 
 function toStaking(

@@ -21,7 +21,8 @@ export interface TokenBalance {
   owner: Address
   program: Address
   amount: bigint
-  decimals: number
+  /** Undefined when the mint was closed. */
+  decimals: number | undefined
 }
 
 /** By the places of the keys. */

@@ -11,6 +11,8 @@ export type AssetCode = 'SOL' | TokenCode
 export type Deed =
   | { kind: 'receive'; asset: AssetCode; amount: string; from?: Role; memo?: string }
   | { kind: 'send'; asset: AssetCode; amount: string; to: Role; memo?: string; priority?: number }
+  /** All of a token, from an account that the same transaction closes. */
+  | { kind: 'send-all'; asset: TokenCode; amount: string; to: Role }
   /** To any address, which may be that of another wallet of this sandbox. */
   | { kind: 'pay'; asset: AssetCode; amount: string; address: Address; memo?: string }
   /** The wallet and a market maker sign one transaction that moves both sides, through a lookup table. */
@@ -30,6 +32,21 @@ export type Deed =
   | { kind: 'approve'; asset: TokenCode; amount: string }
   /** A stranger opens a token account for the wallet, pays its rent and fills it. */
   | { kind: 'airdrop'; asset: TokenCode; amount: string }
+  /** SOL goes to the wallet's account of a token, in a transaction that does not name the token program. */
+  | { kind: 'pay-account'; asset: TokenCode; amount: string; by?: Role }
+  /** Makes tokens of the SOL that was paid to the account of wrapped SOL. */
+  | { kind: 'sync-wrapped' }
+  /**
+   * Opens a token account with SOL in it, keeps the right to close it, and makes the wallet its owner, who does not
+   * sign. `take-bait` closes it.
+   */
+  | { kind: 'bait'; asset: TokenCode; amount: string; by: Role }
+  | { kind: 'take-bait'; asset: TokenCode; by: Role }
+  /** Makes a mint that its maker can close, and opens an empty account of it for the wallet. */
+  | { kind: 'bring-mint'; by: Role }
+  | { kind: 'close-mint'; by: Role }
+  /** The wallet closes its account of that mint. */
+  | { kind: 'close-of-mint'; by: Role }
   /**
    * Seed: names the stake account, which has an address derived from that of `by`, who made it: the wallet, unless
    * another is named.

@@ -110,7 +110,7 @@ function spentBy(deed: Deed): { role?: Role; assets: readonly AssetCode[] } {
   if (deed.kind === 'receive') return { role: deed.from ?? 'exchange', assets: [deed.asset] }
   if (deed.kind === 'airdrop') return { role: 'spammer', assets: [deed.asset] }
   if (deed.kind === 'swap') return { role: 'maker', assets: [deed.give, deed.take] }
-  if (deed.kind === 'send') return { role: deed.to, assets: [] }
+  if (deed.kind === 'send' || deed.kind === 'send-all') return { role: deed.to, assets: [] }
   if ('by' in deed && deed.by !== undefined) return { role: deed.by, assets: ['SOL'] }
   return { assets: [] }
 }

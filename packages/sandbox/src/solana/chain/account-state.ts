@@ -1,6 +1,9 @@
 /**
  * Everything that a wallet holds and that happened to it, for an independent check: every account that is or was its
  * own, its balance according to the virtual machine, and every effect on it. A balance is the sum of its effects.
+ *
+ * The lamports of a token account are listed with the account. Whether they count as the wallet's SOL is not decided
+ * here.
  */
 import type { Address } from '@solana/kit'
 import { decodeStake, decodeTokenAccount, isTokenAccount } from './layouts.ts'
@@ -9,9 +12,11 @@ import { newestSlot, timeOf } from './slots.ts'
 import { token2022Program, tokenProgram } from './tokens.ts'
 import type { Wallet, World } from '../world.ts'
 
+type AccountKind = 'wallet' | 'token' | 'stake'
+
 export interface OwnAccount {
   address: string
-  kind: 'wallet' | 'token' | 'stake'
+  kind: AccountKind
   lamports: string
   /** Set for a token account. The amount is a whole number of smallest units, as text. */
   token?: { mint: string; program: string; amount: string; decimals: number }
@@ -19,6 +24,7 @@ export interface OwnAccount {
 
 export interface Effect {
   account: string
+  accountKind: AccountKind
   /** "native" for lamports, or the mint. */
   asset: string
   kind: 'transaction' | 'fee' | 'reward'
@@ -41,20 +47,22 @@ export interface WalletState {
 
 export function readWalletState({ chain, rewards }: World, wallet: Wallet, nowMs: number): WalletState {
   const self = wallet.actors.self.address
-  const own = new Set<Address>([self])
+  const own = new Map<Address, AccountKind>([[self, 'wallet']])
   const effects: Effect[] = []
   const seen = new Set<string>()
-  // A transfer to a token account names only that account, so the accounts are walked until no new one turns up.
-  for (const address of own) {
-    for (const entry of chain.history.listOf(address)) {
-      for (const { accountIndex, owner } of [...entry.before.tokens, ...entry.after.tokens]) {
-        const account = entry.keys[accountIndex]?.address
-        if (owner === self && account !== undefined) own.add(account)
-      }
-    }
+  // Neither opening a token account nor handing one over has to name its owner.
+  for (const account of [tokenProgram, token2022Program].flatMap((program) => chain.listOwned(program))) {
+    const isOwn = chain.history
+      .listOf(account)
+      .some(({ keys, before, after }) =>
+        [...before.tokens, ...after.tokens].some(
+          ({ accountIndex, owner }) => owner === self && keys[accountIndex]?.address === account,
+        ),
+      )
+    if (isOwn) own.set(account, 'token')
   }
-  for (const stake of chain.listOwned(stakeProgram)) own.add(stake)
-  for (const address of own) {
+  for (const stake of chain.listOwned(stakeProgram)) own.set(stake, 'stake')
+  for (const [address, accountKind] of own) {
     for (const entry of chain.history.listOf(address)) {
       if (seen.has(entry.signature)) continue
       seen.add(entry.signature)
@@ -64,13 +72,16 @@ export function readWalletState({ chain, rewards }: World, wallet: Wallet, nowMs
       if (owner !== self) continue
       const { amount, effectiveSlot } = reward
       const moment = { signature: null, slot: effectiveSlot, time: toTime(effectiveSlot) }
-      effects.push({ account: address, asset: 'native', kind: 'reward', amount: amount.toString(), ...moment })
+      effects.push({
+        ...{ account: address, accountKind, asset: 'native', kind: 'reward', amount: amount.toString() },
+        ...moment,
+      })
     }
   }
   return {
     address: self,
     slot: newestSlot(nowMs),
-    accounts: [...own].flatMap((address) => describeOwn(chain, address, self)),
+    accounts: [...own.keys()].flatMap((address) => describeOwn(chain, address, self)),
     effects: effects.toSorted((a, b) => a.slot - b.slot),
   }
 }
@@ -78,25 +89,27 @@ export function readWalletState({ chain, rewards }: World, wallet: Wallet, nowMs
 type Chain = World['chain']
 type Entry = ReturnType<Chain['send']>
 
-function effectsOf(entry: Entry, own: ReadonlySet<string>, self: Address): Effect[] {
+function effectsOf(entry: Entry, own: ReadonlyMap<Address, AccountKind>, self: Address): Effect[] {
   const { keys, before, after, fee, signature, slot } = entry
   const moment = { signature, slot, time: toTime(slot) }
   const effects: Effect[] = []
-  const add = (account: string, asset: string, kind: Effect['kind'], amount: bigint): void => {
-    if (amount !== 0n) effects.push({ account, asset, kind, amount: amount.toString(), ...moment })
-  }
   for (const [index, { address }] of keys.entries()) {
-    if (!own.has(address)) continue
+    const accountKind = own.get(address)
+    if (accountKind === undefined) continue
+    const add = (asset: string, kind: Effect['kind'], amount: bigint): void => {
+      if (amount === 0n) return
+      effects.push({ ...{ account: address, accountKind, asset, kind, amount: amount.toString() }, ...moment })
+    }
     const paid = index === 0 ? fee : 0n
-    add(address, 'native', 'fee', -paid)
+    add('native', 'fee', -paid)
     // A stake account is the wallet's while the wallet may withdraw from it.
     const [had = 0n, has = 0n] = [before, after].map(({ lamports, withdrawers }) =>
       [undefined, self].includes(withdrawers[index]) ? lamports[index] : 0n,
     )
-    add(address, 'native', 'transaction', has - had + paid)
+    add('native', 'transaction', has - had + paid)
     const [held, holds] = [before, after].map(({ tokens }) => tokens.find((one) => one.accountIndex === index))
     const mint = held?.mint ?? holds?.mint
-    if (mint !== undefined) add(address, mint, 'transaction', (holds?.amount ?? 0n) - (held?.amount ?? 0n))
+    if (mint !== undefined) add(mint, 'transaction', (holds?.amount ?? 0n) - (held?.amount ?? 0n))
   }
   return effects
 }

@@ -112,6 +112,8 @@ export class Chain {
     const transaction = this.#sign(plan, slot)
     const message = readMessage(transaction, table)
     const before = message.keys.map(({ address }) => this.findAccount(address))
+    // Before it is sent, because a mint that it closes still has its decimals.
+    const held = this.#balances(before)
     const result = this.svm.sendTransaction(transaction)
     const failed = result instanceof FailedTransactionMetadata ? result : undefined
     const err = failed === undefined ? null : toWireError(failed)
@@ -130,7 +132,7 @@ export class Chain {
       inner: toInner(metadata),
       err,
       fee: BigInt(signatures.length) * signatureFee + (plan.priorityFee ?? 0n),
-      before: this.#balances(before),
+      before: held,
       after: this.#balances(after),
       logs: metadata.logs(),
       units: metadata.computeUnitsConsumed(),
@@ -222,7 +224,7 @@ export class Chain {
   }
 
   #balances(accounts: readonly (EncodedAccount | undefined)[]): Entry['before'] {
-    const decimalsOf = (mint: Address): number => this.findAccount(mint)?.data[44] ?? 0
+    const decimalsOf = (mint: Address): number | undefined => this.findAccount(mint)?.data[44]
     const tokens = accounts.map((account, index) => account && toTokenBalance(account, index, decimalsOf))
     return {
       lamports: accounts.map((account) => account?.lamports ?? 0n),

@@ -1,8 +1,12 @@
-/** Instructions of programs for which the chain's libraries have no builder here: memo, compute budget and stake. */
+/**
+ * Instructions for which the chain's libraries have no builder here: those of memo, compute budget and stake, and one of
+ * Token-2022.
+ */
 import { AccountRole, type Address, type Instruction } from '@solana/kit'
 import { bytesOf } from './addresses.ts'
 import { number } from './layouts.ts'
 import { computeBudgetProgram, memoProgram, stakeProgram, sysvars } from './programs.ts'
+import { token2022Program } from './tokens.ts'
 
 export function memo(signer: Address, text: string): Instruction {
   const accounts = [{ address: signer, role: AccountRole.READONLY_SIGNER }]
@@ -15,6 +19,12 @@ export function computeBudget(units: number, microLamports: number): Instruction
   limit.writeUInt32LE(units, 1)
   const price = Buffer.concat([Buffer.of(3), number(BigInt(microLamports))])
   return [limit, price].map((data) => ({ programAddress: computeBudgetProgram, data }))
+}
+
+/** Before the mint itself is initialised. */
+export function initializeMintCloseAuthority(mint: Address, authority: Address): Instruction {
+  const data = Buffer.concat([Buffer.of(25, 1), bytesOf(authority)])
+  return { programAddress: token2022Program, accounts: [writable(mint)], data }
 }
 
 export function initializeStake(stake: Address, authority: Address): Instruction {

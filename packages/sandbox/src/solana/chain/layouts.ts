@@ -18,6 +18,8 @@ const metadataBytes = 607
 /** Where Token-2022 says what kind of account has extensions, and the kinds. */
 const kindOffset = 165
 const kinds = { mint: 1, account: 2 } as const
+/** A mint with one extension, which names who may close it. */
+export const closableMintBytes = kindOffset + 1 + 4 + 32
 export const never = 2n ** 64n - 1n
 
 export interface TokenAccount {
@@ -67,7 +69,7 @@ export function decodeTokenAccount({ data }: EncodedAccount): TokenAccount {
 export function toTokenBalance(
   account: EncodedAccount,
   accountIndex: number,
-  decimalsOf: (mint: Address) => number,
+  decimalsOf: (mint: Address) => number | undefined,
 ): TokenBalance | undefined {
   if (!isTokenAccount(account)) return undefined
   const { mint, owner, amount } = decodeTokenAccount(account)

@@ -1,4 +1,7 @@
-/** The calls about what accounts hold. Sources: https://solana.com/docs/rpc/http, the page of each call. */
+/**
+ * The calls about what accounts hold. Sources: https://solana.com/docs/rpc/http, the page of each call; anza-xyz/agave,
+ * rpc/src/parsed_token_accounts.rs.
+ */
 import type { Address, EncodedAccount } from '@solana/kit'
 import { z } from 'zod'
 import { fromBase58 } from '../chain/addresses.ts'
@@ -67,7 +70,17 @@ export const accountMethods: Readonly<Record<string, Method>> = {
     const found = listAccounts(call, [tokenProgram, token2022Program], slot).filter(
       (account) => isTokenAccount(account) && decodeTokenAccount(account).owner === owner && isAsked(account),
     )
-    return withContext(slot, toKeyed(call, config, found))
+    // A token account whose mint was closed cannot be parsed, and a node then leaves it out of this list.
+    const isKept = ({ mint }: { mint: Address }): boolean =>
+      config.encoding !== 'jsonParsed' || decimalsOf(call, mint) !== undefined
+    return withContext(
+      slot,
+      toKeyed(
+        call,
+        config,
+        found.filter((account) => isKept(decodeTokenAccount(account))),
+      ),
+    )
   },
   getProgramAccounts(call) {
     const program = addressAt(call, 0)
@@ -89,7 +102,9 @@ export const accountMethods: Readonly<Record<string, Method>> = {
     if (account === undefined) throw invalidParams('Invalid param: could not find account')
     if (!isTokenAccount(account)) throw invalidParams('Invalid param: not a Token account')
     const { amount, mint } = decodeTokenAccount(account)
-    return withContext(slot, toUiAmount(amount, decimalsOf(call, mint)))
+    const decimals = decimalsOf(call, mint)
+    if (decimals === undefined) throw invalidParams('Invalid param: could not find mint')
+    return withContext(slot, toUiAmount(amount, decimals))
   },
   getTokenSupply(call) {
     const address = addressAt(call, 0)
@@ -97,8 +112,8 @@ export const accountMethods: Readonly<Record<string, Method>> = {
     const account = call.world.chain.accountAt(address, slot)
     if (account === undefined) throw invalidParams('Invalid param: could not find mint')
     if (!isMint(account)) throw invalidParams('Invalid param: not a Token mint')
-    const supply = Buffer.from(account.data).readBigUInt64LE(36)
-    return withContext(slot, toUiAmount(supply, decimalsOf(call, address)))
+    const bytes = Buffer.from(account.data)
+    return withContext(slot, toUiAmount(bytes.readBigUInt64LE(36), bytes.readUInt8(44)))
   },
   getMinimumBalanceForRentExemption(call) {
     const size = z.int().min(0).max(10_485_760).safeParse(call.params[0])
@@ -120,8 +135,9 @@ function toKeyed(call: Call, config: z.output<typeof accountConfig>, accounts: r
   return accounts.map((account) => ({ account: describe(call, config, account), pubkey: account.address }))
 }
 
-function decimalsOf({ world }: Call, mint: Address): number {
-  return world.chain.findAccount(mint)?.data[44] ?? 0
+/** Undefined when the mint was closed. */
+function decimalsOf({ world }: Call, mint: Address): number | undefined {
+  return world.chain.findAccount(mint)?.data[44]
 }
 
 /** The accounts that these programs own at a slot. */

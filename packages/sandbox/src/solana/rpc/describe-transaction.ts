@@ -1,12 +1,14 @@
 /**
  * A transaction in every encoding. Sources: https://solana.com/docs/rpc/json-structures,
- * https://solana.com/docs/rpc/http/gettransaction; anza-xyz/agave, transaction-status-client-types/src/lib.rs.
+ * https://solana.com/docs/rpc/http/gettransaction; anza-xyz/agave, transaction-status-client-types/src/lib.rs and, for
+ * the balances of tokens, svm/src/transaction_balances.rs.
  */
 import { toBase58 } from '../chain/addresses.ts'
-import type { Entry, TokenBalance } from '../history.ts'
+import type { AccountsHeld, Entry } from '../history.ts'
 import { toUiAmount } from './parse-account.ts'
 import { parseInstruction } from './parse-instruction.ts'
 import { timeOf } from '../chain/slots.ts'
+import { isTokenProgram } from '../chain/tokens.ts'
 import { RpcError } from './wire.ts'
 
 export type TransactionEncoding = 'base58' | 'base64' | 'binary' | 'json' | 'jsonParsed'
@@ -51,9 +53,9 @@ function describeMeta(entry: Entry, isParsed: boolean): object {
     ...(!isParsed && { loadedAddresses: { readonly: addresses(false), writable: addresses(true) } }),
     logMessages: entry.logs,
     postBalances: entry.after.lamports,
-    postTokenBalances: entry.after.tokens.map(describeTokenBalance),
+    postTokenBalances: listTokenBalances(entry, entry.after),
     preBalances: entry.before.lamports,
-    preTokenBalances: entry.before.tokens.map(describeTokenBalance),
+    preTokenBalances: listTokenBalances(entry, entry.before),
     rewards: [],
     status: toStatus(err),
   }
@@ -67,8 +69,17 @@ function writableCount({ keys }: Entry): number {
   return keys.filter(({ isWritable }) => isWritable).length
 }
 
-function describeTokenBalance({ accountIndex, mint, owner, program, amount, decimals }: TokenBalance): object {
-  return { accountIndex, mint, owner, programId: program, uiTokenAmount: toUiAmount(amount, decimals) }
+/**
+ * A node looks for token accounts only in a transaction that names a token program, and leaves out those whose mint was
+ * closed: a transfer of SOL to a token account shows no tokens on either side.
+ */
+function listTokenBalances({ keys }: Entry, { tokens }: AccountsHeld): object[] {
+  if (!keys.some(({ address }) => isTokenProgram(address))) return []
+  return tokens.flatMap(({ accountIndex, mint, owner, program, amount, decimals }) =>
+    decimals === undefined
+      ? []
+      : [{ accountIndex, mint, owner, programId: program, uiTokenAmount: toUiAmount(amount, decimals) }],
+  )
 }
 
 function encodeTransaction(entry: Entry, encoding: TransactionEncoding, maxVersion: number | undefined): unknown {

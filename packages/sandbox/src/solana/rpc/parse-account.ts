@@ -14,6 +14,7 @@ import {
   isTokenAccount,
   never,
   type Extension,
+  type TokenAccount,
 } from '../chain/layouts.ts'
 import { token2022Program } from '../chain/tokens.ts'
 import { RpcError, toFloat } from './wire.ts'
@@ -32,7 +33,7 @@ export function describeAccount(
   account: EncodedAccount,
   encoding: AccountEncoding,
   slice: Slice | undefined,
-  decimalsOf: (mint: Address) => number,
+  decimalsOf: (mint: Address) => number | undefined,
 ): object {
   const parsed = encoding === 'jsonParsed' ? parseAccount(account, decimalsOf) : undefined
   return {
@@ -70,20 +71,21 @@ function requireShort(bytes: Buffer): string {
   throw new RpcError(-32600, message)
 }
 
-function parseAccount(account: EncodedAccount, decimalsOf: (mint: Address) => number): object | undefined {
+function parseAccount(account: EncodedAccount, decimalsOf: (mint: Address) => number | undefined): object | undefined {
   const space = account.data.length
   const tokenName = account.programAddress === token2022Program ? 'spl-token-2022' : 'spl-token'
   if (isTokenAccount(account)) {
-    return { parsed: { info: parseTokenAccount(account, decimalsOf), type: 'account' }, program: tokenName, space }
+    const token = decodeTokenAccount(account)
+    const decimals = decimalsOf(token.mint)
+    if (decimals === undefined) return undefined
+    return { parsed: { info: describeToken(token, decimals), type: 'account' }, program: tokenName, space }
   }
   if (isMint(account)) return { parsed: { info: parseMint(account), type: 'mint' }, program: tokenName, space }
   const stake = parseStakeAccount(account)
   return stake && { parsed: stake, program: 'stake', space }
 }
 
-function parseTokenAccount(account: EncodedAccount, decimalsOf: (mint: Address) => number): object {
-  const token = decodeTokenAccount(account)
-  const decimals = decimalsOf(token.mint)
+function describeToken(token: TokenAccount, decimals: number): object {
   return {
     ...(token.closeAuthority && { closeAuthority: token.closeAuthority }),
     ...(token.delegate && {
@@ -137,6 +139,8 @@ function describeExtension({ type, data }: Extension): object {
     }
     case 2:
       return { extension: 'transferFeeAmount', state: { withheldAmount: data.readBigUInt64LE(0) } }
+    case 3:
+      return { extension: 'mintCloseAuthority', state: { closeAuthority: toBase58(data) } }
     case 7:
       return { extension: 'immutableOwner' }
     case 19:

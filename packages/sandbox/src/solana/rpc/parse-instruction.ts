@@ -77,6 +77,7 @@ const tokenShapes: Readonly<Record<number, [type: string, accounts: readonly str
     3: ['transfer', ['source', 'destination', 'authority'], 'plain'],
     4: ['approve', ['source', 'delegate', 'owner'], 'plain'],
     5: ['revoke', ['source', 'owner']],
+    6: ['setAuthority', ['account', 'authority']],
     7: ['mintTo', ['mint', 'account', 'mintAuthority'], 'plain'],
     8: ['burn', ['account', 'mint', 'authority'], 'plain'],
     9: ['closeAccount', ['account', 'destination', 'owner']],
@@ -86,8 +87,10 @@ const tokenShapes: Readonly<Record<number, [type: string, accounts: readonly str
     15: ['burnChecked', ['account', 'mint', 'authority'], 'checked'],
     17: ['syncNative', ['account']],
     18: ['initializeAccount3', ['account', 'mint']],
+    20: ['initializeMint2', ['mint']],
     21: ['getAccountDataSize', ['mint']],
     22: ['initializeImmutableOwner', ['account']],
+    25: ['initializeMintCloseAuthority', ['mint']],
   }
 
 function parseToken(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
@@ -98,6 +101,15 @@ function parseToken(data: Buffer, accounts: readonly Address[]): Parsed | undefi
   if (amount === 'plain') info['amount'] = data.readBigUInt64LE(1).toString()
   if (amount === 'checked') info['tokenAmount'] = toUiAmount(data.readBigUInt64LE(1), data.readUInt8(9))
   if (type === 'initializeAccount3') info['owner'] = addressIn(data, 1)
+  if (type === 'setAuthority') {
+    info['authorityType'] = ['mintTokens', 'freezeAccount', 'accountOwner', 'closeAccount'][data.readUInt8(1)]
+    info['newAuthority'] = data.readUInt8(2) === 0 ? null : addressIn(data, 3)
+  }
+  if (type === 'initializeMint2') {
+    info['decimals'] = data.readUInt8(1)
+    info['mintAuthority'] = addressIn(data, 2)
+  }
+  if (type === 'initializeMintCloseAuthority') info['newAuthority'] = addressIn(data, 2)
   // The associated token program asks for an account whose owner cannot change.
   if (type === 'getAccountDataSize' && data.length >= 3) info['extensionTypes'] = ['immutableOwner']
   return { info, type }
