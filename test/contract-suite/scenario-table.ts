@@ -63,7 +63,7 @@ export const scenarioTable: Readonly<Record<ProviderName, Readonly<Record<string
     ...({ legacy: 'own file', nested_segwit: 'own file', taproot: 'own file', gap: 'own file' } as const),
   },
   evm: wallets,
-  solana: { ...wallets, odd: 'own file', handed_stake: 'own file' },
+  solana: { ...wallets, odd: 'own file', handed_stake: 'own file', stray_sol: 'own file' },
 }
 
 /** The names of the scenarios that are checked there. */

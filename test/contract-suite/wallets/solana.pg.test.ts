@@ -14,7 +14,7 @@ import { openEngine, type TestEngine } from '../../../apps/server/src/test-engin
 import { toUnits } from '../../reconciler.ts'
 import { until } from '../../until.ts'
 import { refusalsOf, scenariosOf } from '../scenario-table.ts'
-import { nativeMint, sol, toAssetId, toHeld, type State } from '../books/solana-books.ts'
+import { listEffects, sol, toAssetId, toHeld, type State } from '../books/solana-books.ts'
 import { assertVerdict } from '../verdict.ts'
 
 type Sums = Record<string, bigint>
@@ -30,17 +30,16 @@ function toScaled(units: string | bigint, decimals: number): bigint {
   return BigInt(units) * 10n ** BigInt(30 - decimals)
 }
 
-/** What lies in the wallet's accounts, by the virtual machine. */
+/** What the wallet has, by the virtual machine. */
 function heldNow({ accounts }: State, kinds: readonly string[] = ['wallet', 'token', 'stake']): Sums {
   return sum(
     accounts
       .filter(({ kind }) => kinds.includes(kind))
-      .flatMap(({ lamports, token }): [string, bigint][] => [
-        [sol, toScaled(lamports, 9)],
-        ...(token === undefined || token.mint === nativeMint
-          ? []
-          : [[toAssetId(token.mint), toScaled(token.amount, token.decimals)] as [string, bigint]]),
-      ]),
+      .map(({ lamports, token }) =>
+        token === undefined
+          ? [sol, toScaled(lamports, 9)]
+          : [toAssetId(token.mint), toScaled(token.amount, token.decimals)],
+      ),
   )
 }
 
@@ -137,7 +136,24 @@ function listTransactions({ engine: { db } }: World, ref: ConnectionRef): Promis
   )
 }
 
-/** The transactions explain what the chain says, and each signature and each reward is one transaction. */
+/** What each transaction did to the SOL of a wallet, in order of time. */
+async function listKinds({ engine: { db } }: World, ref: ConnectionRef): Promise<string[]> {
+  const rows = await db.rows<{ line: string }>(
+    `select concat_ws(' ', to_char(t.occurred_at at time zone 'UTC', 'YYYY-MM-DD'), t.type, t.category,
+       string_agg(case when p.amount > 0 then '+' else '' end || trim_scale(p.amount)::text, ' ' order by p.ordinal)) as line
+     from transactions t join postings p on p.user_key = t.user_key and p.transaction_id = t.id
+     join assets a using (asset_key)
+     where t.user_key = $1 and t.connection_key = $2 and a.id = $3
+     group by t.id, t.occurred_at, t.type, t.category order by t.occurred_at, t.type::text`,
+    [ref.userKey, ref.connectionKey, sol],
+  )
+  return rows.map(({ line }) => line)
+}
+
+/**
+ * The transactions explain what the chain says. Each signature and each reward is one transaction, and a deposit that
+ * comes back besides something else is another.
+ */
 async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Promise<void> {
   const state = await wallet.state()
   const held = heldNow(state)
@@ -145,9 +161,11 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
   assert.deepEqual(await holdings(world, ref), held)
   assert.deepEqual(await holdings(world, ref, 'staked'), heldNow(state, ['stake']))
   const transactions = await listTransactions(world, ref)
-  const signatures = new Set(state.effects.flatMap(({ signature }) => signature ?? []))
+  const signatures = new Set(listEffects(state).flatMap(({ signature }) => signature ?? []))
   const shown = transactions.flatMap(({ hash }) => hash ?? [])
-  assert.equal(new Set(shown).size, shown.length)
+  const returns = transactions.filter(({ category }) => category === 'transfer').flatMap(({ hash }) => hash ?? [])
+  const others = transactions.filter(({ category }) => category !== 'transfer').flatMap(({ hash }) => hash ?? [])
+  for (const hashes of [returns, others]) assert.equal(new Set(hashes).size, hashes.length)
   assert.deepEqual([...signatures.difference(new Set(shown))], [])
   const rewards = state.effects.filter(({ signature }) => signature === null)
   assert.equal(transactions.filter(({ hash }) => hash === null).length, rewards.length)
@@ -207,8 +225,7 @@ describe('wallets on Solana', async () => {
         .send()
       for (const { account } of value) {
         const { mint, tokenAmount } = account.data.parsed.info
-        expected.push([sol, toScaled(account.lamports, 9)])
-        if (mint !== nativeMint) expected.push([toAssetId(mint), toScaled(tokenAmount.amount, tokenAmount.decimals)])
+        expected.push([toAssetId(mint), toScaled(tokenAmount.amount, tokenAmount.decimals)])
       }
     }
     assert.deepEqual(await holdings(world, ref, 'liquid'), sum(expected))
@@ -295,6 +312,69 @@ describe('wallets on Solana', async () => {
     assert.equal((await engine.connections.find(victimRef, victimRef.connectionId))?.proof_grade, 'proved')
   })
 
+  it('stray_sol: SOL that strangers put into token accounts, and mints that they close, change nothing', async () => {
+    const victim = await world.newWallet('stray_sol')
+    const victimRef = await world.connect(victim)
+    const { accounts } = await victim.state()
+    const laid = accounts.filter(({ kind }) => kind === 'token').map(({ lamports }) => BigInt(lamports))
+    assert.ok(laid.some((lamports) => lamports > 990n * 10n ** 9n))
+    await assertSame(world, victimRef, victim)
+    const { [sol]: held = 0n } = await holdings(world, victimRef)
+    assert.ok(held > toScaled(11n, 0) && held < toScaled(13n, 0), String(held))
+    await assertJudged(world, victimRef, victim)
+    assert.equal((await engine.connections.find(victimRef, victimRef.connectionId))?.proof_grade, 'proved')
+    const kinds = await listKinds(world, victimRef)
+    // What the wallet itself did with its accounts: opened, filled in a step of its own, made tokens of it, closed.
+    assert.deepEqual(kinds, [
+      '2026-03-02 receive deposit +12',
+      '2026-03-11 receive transfer +0.00207408 -0.000005',
+      '2026-03-14 output_only fee -0.00204428',
+      '2026-03-15 send withdrawal -2.5 -0.000005',
+      '2026-03-15 receive deposit +2.5 -0.000005',
+      '2026-03-17 receive deposit +0.25 -0.000005',
+      '2026-03-18 receive transfer +0.00203928 -0.000005',
+      '2026-03-19 output_only fee -0.00204428',
+      '2026-03-20 send withdrawal -0.75 -0.000005',
+      '2026-03-21 receive transfer +0.002039281',
+      '2026-03-21 send withdrawal -0.000005',
+    ])
+  })
+
+  it('a lamport that a stranger pays to a token account leaves the wallet proved', async () => {
+    const victim = await world.newWallet('empty')
+    await victim.book({ type: 'deposit', asset: 'SOL', amount: '3' }, { type: 'deposit', asset: 'USDC', amount: '50' })
+    const stranger = await world.newWallet('empty')
+    await stranger.book({ type: 'deposit', asset: 'SOL', amount: '5' })
+    await engine.moveClock(finalMs)
+    const victimRef = await world.connect(victim)
+    await assertJudged(world, victimRef, victim)
+    const before = await holdings(world, victimRef)
+    const { accounts } = await victim.state()
+    const address = accounts.find(({ kind }) => kind === 'token')?.address
+    const [paid] = await stranger.book({ type: 'withdrawal', asset: 'SOL', amount: '0.000000001', address })
+    await engine.moveClock(finalMs)
+    await world.readAgain(victimRef)
+    assert.deepEqual(await holdings(world, victimRef), before)
+    await assertSame(world, victimRef, victim)
+    await assertJudged(world, victimRef, victim)
+    assert.equal((await engine.connections.find(victimRef, victimRef.connectionId))?.proof_grade, 'proved')
+    const shown = (await listTransactions(world, victimRef)).filter(({ hash }) => hash === paid)
+    assert.deepEqual(
+      shown.map(({ type, spam }) => `${type} ${spam}`),
+      ['uncategorized true'],
+    )
+  })
+
+  it('the account of an advertisement adds no SOL to earlier days: its days add up to what a wallet holds', async () => {
+    const days = await engine.db.rows<{ amount: string }>(
+      `select d.amount::text as amount from daily_changes d join assets a using (asset_key)
+       where d.user_key = $1 and d.connection_key = $2 and a.id = $3`,
+      [ref.userKey, ref.connectionKey, sol],
+    )
+    assert.ok((await listTransactions(world, ref)).some(({ spam }) => spam))
+    assert.deepEqual(sum(days.map(({ amount }) => [sol, toUnits(amount)]))[sol], (await holdings(world, ref))[sol])
+  })
+
   it('an address that was never used is read without a fault, and a later payment to it appears once', async () => {
     const fresh = await world.newWallet('empty')
     const empty = await world.connect(fresh)
@@ -361,7 +441,7 @@ describe('wallets on Solana', async () => {
   })
 
   const further = scenariosOf('solana', 'own file').filter(
-    (name) => !['default', 'empty', 'odd', 'handed_stake'].includes(name),
+    (name) => !['default', 'empty', 'odd', 'handed_stake', 'stray_sol'].includes(name),
   )
   for (const scenario of further) {
     it(`${scenario}: everything is read, and the proof is right about every asset`, async () => {

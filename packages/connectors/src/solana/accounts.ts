@@ -1,6 +1,7 @@
 /**
- * What a wallet holds, from the chain itself and never from its history: its own account, the token accounts that it
- * owns in both token programs, and the stake accounts that only it can withdraw from.
+ * What a wallet holds, from the chain itself and never from its history: the SOL of its own account, the tokens that it
+ * owns in both token programs, and the stake accounts that only it can withdraw from. The lamports of a token account
+ * are not the wallet's (deriving/moves.ts).
  */
 import { createHash } from 'node:crypto'
 import { add, isZero, SourceError, zero } from '@assay/core'
@@ -67,9 +68,9 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
   const balance = readResult('getBalance', balanceAnswer, wallet)
   const tokens = owned.flatMap((answer) => toTokens(readResult('getTokenAccountsByOwner', tokensAnswer, answer)))
   const stakes = await toStakes(rpc, found, state)
-  const liquid = [balance.value, ...tokens.map(({ lamports }) => lamports)]
-  const staked = stakes.map(({ lamports }) => lamports)
-  const coins = { ...coin, liquid: toSol(sumOf(liquid)), staked: toSol(sumOf(staked)) }
+  const wrapped = tokens.filter(({ mint }) => mint === nativeMint).map(({ units }) => units)
+  const staked = stakes.map(({ lamports }) => BigInt(lamports))
+  const coins = { ...coin, liquid: toSol(sumOf([BigInt(balance.value), ...wrapped])), staked: toSol(sumOf(staked)) }
   return {
     balances: [coins, ...(await toBalances(tokens, fetchNames))].filter((one) => !isZero(add(one.liquid, one.staked))),
     tokens: tokens.map((token) => token.address),
@@ -85,8 +86,8 @@ function readResult<T>(method: string, schema: z.ZodType<T>, outcome: Outcome | 
 
 const balanceAnswer = z.object({ value: digits })
 
-function sumOf(lamports: readonly string[]): bigint {
-  return lamports.reduce((sum, one) => sum + BigInt(one), 0n)
+function sumOf(units: readonly bigint[]): bigint {
+  return units.reduce((sum, one) => sum + one, 0n)
 }
 
 // ----------------------------------------------------------------------------------------------------------------
@@ -97,7 +98,6 @@ const tokensAnswer = z.object({
     z.object({
       pubkey: z.string(),
       account: z.object({
-        lamports: digits,
         data: z.object({
           parsed: z.object({
             info: z.object({ mint: z.string(), tokenAmount: z.object({ amount: digits, decimals: digits }) }),
@@ -110,7 +110,6 @@ const tokensAnswer = z.object({
 
 interface HeldToken {
   address: string
-  lamports: string
   mint: string
   units: bigint
   decimals: number
@@ -121,23 +120,19 @@ function isKnownMint({ mint }: HeldToken): boolean {
 }
 
 function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
-  return value.map(({ pubkey, account: { lamports, data } }) => {
-    const { mint, tokenAmount } = data.parsed.info
-    const [units, decimals] = [BigInt(tokenAmount.amount), Number(tokenAmount.decimals)]
-    return { address: pubkey, lamports, mint, units, decimals }
+  return value.map(({ pubkey, account }) => {
+    const { mint, tokenAmount } = account.data.parsed.info
+    return { address: pubkey, mint, units: BigInt(tokenAmount.amount), decimals: Number(tokenAmount.decimals) }
   })
 }
 
-/** Wrapped SOL is among the lamports of its account. */
+/** Wrapped SOL is counted as SOL. */
 async function toBalances(tokens: readonly HeldToken[], fetchNames: FetchNames): Promise<Balance[]> {
   const held = tokens.filter(({ mint, units }) => mint !== nativeMint && units > 0n)
   const names = await fetchNames(held.map(({ mint }) => mint))
   return [...Map.groupBy(held, ({ mint }) => mint)].map(([mint, ofMint]) => ({
     ...tokenAsset(mint, names[mint]),
-    liquid: toAmount(
-      ofMint.reduce((sum, { units }) => sum + units, 0n),
-      ofMint[0]?.decimals ?? 0,
-    ),
+    liquid: toAmount(sumOf(ofMint.map(({ units }) => units)), ofMint[0]?.decimals ?? 0),
     staked: zero,
   }))
 }

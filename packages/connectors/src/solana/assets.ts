@@ -15,7 +15,7 @@ export interface TokenName {
 export const coin = toNamed(getAsset('crypto:solana'))
 const coinDecimals = 9
 
-/** Lamports in token accounts of this mint are its tokens: they are read as SOL, and never as both. */
+/** The mint of wrapped SOL, whose tokens are read as SOL. */
 export const nativeMint = 'So11111111111111111111111111111111111111112'
 
 const symbolMax = 32

@@ -38,7 +38,8 @@ export const solanaDefinition = {
     wallet_apps: walletApps,
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
-      'The deposit that each token account holds counts as SOL: it comes back when the account is closed.',
+      'The deposit that each token account holds does not count as SOL: it is a fee when the account is opened, and comes back when it is closed.',
+      'SOL that is wrapped in two transactions is shown as sent and then received.',
       'What a wallet has deposited in a protocol is shown as the tokens that it got for it, or as sent.',
       'Compressed collectibles are not shown, because the chain itself does not list them.',
       'Of a wallet with more than 2,000 token accounts or 200 stake accounts, the balances are complete, but transfers that name only the other accounts are not read.',

@@ -4,15 +4,18 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { add, negate, zero, type Decimal, type TransactionDraft } from '@assay/core'
 import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import type { ConnectorState, StoredRecord } from '../kit/connector.ts'
 import { nativeMint } from './assets.ts'
 import { connector } from './connector.ts'
-import { friend, rent, startNode, usdc, wallet, type TestAccount, type TestNode } from './test-node.ts'
+import { friend, rent, startNode, tokenProgram, usdc, wallet, type TestAccount, type TestNode } from './test-node.ts'
 
 const otherMint = 'DeaXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'
+/** A stranger's, who can close it. */
+const fadingMint = 'DefXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'
 const stakeProgram = { program: 'stake' }
 
 interface Held {
@@ -31,6 +34,7 @@ class World {
     ['FriendUsdc', { lamports: rent, token: { mint: usdc, owner: friend, units: 10n ** 15n } }],
     ['FriendOther', { lamports: rent, token: { mint: otherMint, owner: friend, units: 10n ** 15n } }],
   ])
+  readonly closedMints = new Set<string>()
   count = 0
   atSeconds = 1_700_000_000
 
@@ -61,21 +65,29 @@ class World {
   private write(names: readonly string[], before: ReadonlyMap<string, Held>, more: object): void {
     this.count += 1
     this.atSeconds += 400
-    const accounts = names.map((key): TestAccount => {
-      const [was, is] = [before.get(key), this.accounts.get(key)]
+    const sides = names.map((key) => ({ key, was: before.get(key), is: this.accounts.get(key) }))
+    // A node reports tokens only if the transaction names their program, which it has to do to change them.
+    const isTokens = sides.some(({ was, is }) => !isDeepStrictEqual(was?.token, is?.token))
+    const accounts = sides.map(({ key, was, is }): TestAccount => {
       const token = is?.token ?? was?.token
       return {
         ...{ key, before: was?.lamports ?? 0n, after: is?.lamports ?? 0n },
-        ...(token && {
-          token: {
-            ...{ mint: token.mint, owner: token.owner },
-            ...(was?.token && { before: was.token.units }),
-            ...(is?.token && { after: is.token.units }),
-          },
-        }),
+        ...(isTokens &&
+          token &&
+          !this.closedMints.has(token.mint) && {
+            token: {
+              ...{ mint: token.mint, owner: token.owner },
+              ...(was?.token && { before: was.token.units }),
+              ...(is?.token && { after: is.token.units }),
+            },
+          }),
       }
     })
-    this.node.transactions.push({ signature: `signature ${this.count}`, atSeconds: this.atSeconds, accounts, ...more })
+    const program = isTokens ? [{ key: tokenProgram, before: 1n, after: 1n }] : []
+    this.node.transactions.push({
+      ...{ signature: `signature ${this.count}`, atSeconds: this.atSeconds, accounts: [...accounts, ...program] },
+      ...more,
+    })
   }
 
   lamports(name: string, change: bigint): boolean {
@@ -103,7 +115,8 @@ class World {
     const { node } = this
     node.lamports.set(wallet, this.accounts.get(wallet)?.lamports ?? 0n)
     for (const [pubkey, { lamports, token, withdrawer }] of this.accounts) {
-      if (token?.owner === wallet) node.tokens.push({ pubkey, mint: token.mint, amount: token.units, lamports })
+      const isListed = token?.owner === wallet && !this.closedMints.has(token.mint)
+      if (isListed) node.tokens.push({ pubkey, mint: token.mint, amount: token.units, lamports })
       if (withdrawer === wallet) node.stakes.set(pubkey, lamports)
       if (withdrawer === undefined) continue
       const data = { program: 'stake', parsed: { type: 'delegated', info: { meta: { authorized: { withdrawer } } } } }
@@ -161,6 +174,33 @@ const events: Readonly<Record<string, Event>> = {
         isOpen && world.lamports(wallet, -amount) && world.lamports('Wrapped', amount) && world.units('Wrapped', amount)
       )
     }),
+  'SOL was unwrapped': (world) => close(world, 'Wrapped', wallet),
+  'SOL went to the account of wrapped SOL': (world, amount) => payAccount(world, 'Wrapped', wallet, amount),
+  'a stranger paid SOL to the account of wrapped SOL': (world, amount) => payAccount(world, 'Wrapped', friend, amount),
+  'SOL in its account was made tokens': (world, _, which) => {
+    const { lamports, token } = world.accounts.get('Wrapped') ?? {}
+    if (lamports === undefined || token === undefined) return
+    world.transact([which === 1 ? wallet : friend, 'Wrapped'], () =>
+      world.units('Wrapped', lamports - rent - token.units),
+    )
+  },
+  'a stranger paid SOL to a token account': (world, amount, which) =>
+    payAccount(world, `Usdc ${which}`, friend, amount),
+  'SOL went to an own token account': (world, amount, which) => payAccount(world, `Usdc ${which}`, wallet, amount),
+  'a stranger opened an account that only the stranger can close': (world, amount) => {
+    if (world.accounts.has('Bait')) return
+    world.transact([friend, 'Bait'], () => {
+      const isOpen = world.open('Bait', usdc, friend)
+      return isOpen && world.lamports(friend, -amount) && world.lamports('Bait', amount)
+    })
+  },
+  'the stranger closed it': (world) => close(world, 'Bait', friend),
+  'a stranger opened an account of a mint': (world) => {
+    if (world.accounts.has('Fading') || world.closedMints.has(fadingMint)) return
+    world.transact([friend, wallet, 'Fading'], () => world.open('Fading', fadingMint, friend))
+  },
+  'the mint was closed': (world) => world.closedMints.add(fadingMint),
+  'the account of the mint was closed': (world) => close(world, 'Fading', wallet),
   'SOL was staked': (world, amount, which) => stake(world, `Stake ${which}`, wallet, amount),
   'a stranger staked': (world, amount, which) => stake(world, `Stake ${which}`, friend, amount),
   'all of a stake was withdrawn': (world, _, which) => withdraw(world, `Stake ${which}`),
@@ -171,6 +211,19 @@ const events: Readonly<Record<string, Event>> = {
   'two stakes were merged': (world, _, which) => merge(world, `Stake ${which}`, `Split ${which}`),
   'a tip was shared': (world, amount, which) => tip(world, `Stake ${which}`, amount),
   'an epoch paid': (world, amount, which) => payEpoch(world, `Stake ${which}`, amount),
+}
+
+/** Without the token program. */
+function payAccount(world: World, name: string, payer: string, amount: bigint): void {
+  if (!world.accounts.has(name)) return
+  world.transact([payer, name], () => world.lamports(payer, -amount) && world.lamports(name, amount))
+}
+
+/** The deposit, and wrapped SOL, go to the one who closes. */
+function close(world: World, name: string, closer: string): void {
+  const { lamports } = world.accounts.get(name) ?? {}
+  if (lamports === undefined) return
+  world.transact([closer, name], () => world.accounts.delete(name) && world.lamports(closer, lamports))
 }
 
 function payEpoch(world: World, name: string, amount: bigint): void {

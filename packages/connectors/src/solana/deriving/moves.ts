@@ -1,8 +1,9 @@
 /**
  * What one transaction changed in a wallet, computed from the balances of each account before and after it. Pure.
  *
- * The SOL of a wallet is in its own account, in its token accounts (the deposit that each holds, and wrapped SOL) and
- * in its stake accounts. A deposit that is paid for an own account, or returned by it, therefore changes nothing.
+ * The SOL of a wallet is in its own account, in its stake accounts and, as tokens, in its accounts of wrapped SOL. The
+ * lamports of a token account are not part of it: anyone can pay some in, and the owner is not always the one who gets
+ * them when the account is closed (docs/decisions/0030).
  */
 import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { Decimal } from '@assay/core'
@@ -25,15 +26,13 @@ export interface TokenMove {
 }
 
 export interface Moves {
-  /** In lamports, without the fee. */
+  /** In lamports, without the fee and the deposits. */
   liquid: bigint
   staked: bigint
   /** In lamports; zero when another account paid it. */
   fee: bigint
-  /** Deposits in token accounts of others that did not exist before. */
-  foreignDeposits: bigint
-  /** Deposits in token accounts of the wallet that did not exist before. */
-  ownDeposits: bigint
+  /** What the wallet paid as deposits of token accounts, its own and others'; negative when it got more back. */
+  deposit: bigint
   tokens: readonly TokenMove[]
   /** Accounts whose lamports moved the other way. */
   others: readonly string[]
@@ -61,14 +60,16 @@ export function toMoves(transaction: ChainTransaction, own: Own): Moves {
   const accounts = listAccounts(transaction)
   const isPayer = keys[0]?.pubkey === own.address
   const fee = isPayer ? BigInt(meta.fee) : 0n
-  const isComplete = Array.isArray(meta.preTokenBalances) && Array.isArray(meta.postTokenBalances)
-  const changes = accounts.map((account) => ({ account, ...toChange(account, own, isComplete) }))
-  const liquid = sumOf(changes.map((change) => change.liquid)) + fee
+  const changes = accounts.map((account) => ({ account, ...toChange(account, own) }))
+  const left = sumOf(accounts.filter(({ key }) => key === own.address).map(({ before, after }) => before - after)) - fee
+  const deposits = sumOf(accounts.map((account) => toDeposit(account, own)))
+  // The balances do not say who paid a deposit, or got it. The wallet paid it if as much left its account, and got it
+  // if as much came. In a transaction of its own it may have spent what came back.
+  const deposit = (deposits > 0n ? left >= deposits : isPayer || left <= deposits) ? deposits : 0n
+  const liquid = sumOf(changes.map((change) => change.liquid)) + fee + deposit
   const staked = sumOf(changes.map((change) => change.staked))
   return {
-    ...{ liquid, staked, fee },
-    foreignDeposits: sumOf(accounts.filter((account) => !isOwnToken(account.tokenAfter, account, own)).map(toDeposit)),
-    ownDeposits: sumOf(accounts.filter((account) => isOwnToken(account.tokenAfter, account, own)).map(toDeposit)),
+    ...{ liquid, staked, fee, deposit },
     tokens: listTokenMoves(accounts, own, transaction.names),
     others: changes.flatMap(({ account, isOwn }) => {
       const change = account.after - account.before
@@ -77,7 +78,7 @@ export function toMoves(transaction: ChainTransaction, own: Own): Moves {
     isFailed: meta.err !== null && meta.err !== undefined,
     isOwn: keys.some(({ pubkey, signer }) => signer && pubkey === own.address),
     isStakeNew: [...own.stakes.values()].some((sides) => sides.isOwn && !sides.wasOwn),
-    isComplete,
+    isComplete: Array.isArray(meta.preTokenBalances) && Array.isArray(meta.postTokenBalances),
   }
 }
 
@@ -94,17 +95,20 @@ function listAccounts({ transaction, meta }: ChainTransaction): Account[] {
   }))
 }
 
-function toChange(account: Account, own: Own, isComplete: boolean): { liquid: bigint; staked: bigint; isOwn: boolean } {
+function toChange(account: Account, own: Own): { liquid: bigint; staked: bigint; isOwn: boolean } {
   const { key, before, after, tokenBefore, tokenAfter } = account
   if (key === own.address) return { liquid: after - before, staked: 0n, isOwn: true }
-  const [wasOwn, isOwn] = [isOwnToken(tokenBefore, account, own), isOwnToken(tokenAfter, account, own)]
-  if (wasOwn || isOwn) return { liquid: (isOwn ? after : 0n) - (wasOwn ? before : 0n), staked: 0n, isOwn: true }
-  if (!isComplete && own.tokens.has(key)) return { liquid: after - before, staked: 0n, isOwn: true }
   const sides = own.stakes.get(key)
   if (sides !== undefined) {
     return { liquid: 0n, staked: (sides.isOwn ? after : 0n) - (sides.wasOwn ? before : 0n), isOwn: true }
   }
-  return { liquid: 0n, staked: 0n, isOwn: false }
+  const [wasOwn, isOwn] = [isOwnToken(tokenBefore, account, own), isOwnToken(tokenAfter, account, own)]
+  const liquid = (isOwn ? toWrapped(tokenAfter) : 0n) - (wasOwn ? toWrapped(tokenBefore) : 0n)
+  return { liquid, staked: 0n, isOwn: wasOwn || isOwn }
+}
+
+function toWrapped(balance: TokenBalance | undefined): bigint {
+  return balance?.mint === nativeMint ? BigInt(balance.uiTokenAmount.amount) : 0n
 }
 
 /** An account may change hands in a transaction, so both sides are checked. */
@@ -117,10 +121,22 @@ function ownerOf({ tokenBefore, tokenAfter }: Account): string | undefined {
   return tokenAfter?.owner ?? tokenBefore?.owner ?? undefined
 }
 
-/** What a new token account holds besides wrapped SOL. */
-function toDeposit({ before, after, tokenBefore, tokenAfter }: Account): bigint {
-  if (tokenAfter === undefined || tokenBefore !== undefined || before !== 0n) return 0n
-  return after - (tokenAfter.mint === nativeMint ? BigInt(tokenAfter.uiTokenAmount.amount) : 0n)
+/** The deposit of 1,300 bytes. Token accounts have a few hundred, so SOL beyond this was not paid in to open one. */
+const depositMax = 10_000_000n
+
+/**
+ * What a token account that was opened holds besides wrapped SOL, or, as a negative number, what one that was closed
+ * held. The deposit of a closed account of another owner is not the wallet's.
+ */
+function toDeposit(account: Account, own: Own): bigint {
+  const { key, before, after, tokenBefore, tokenAfter } = account
+  // Nodes do not report an account whose mint was closed, and at first they did not report any.
+  const isReported = tokenBefore !== undefined || tokenAfter !== undefined
+  const [was, is] = isReported ? [tokenBefore !== undefined, tokenAfter !== undefined] : [before > 0n, after > 0n]
+  if (was === is || (!isReported && !own.tokens.has(key))) return 0n
+  if (isReported && was && !isOwnToken(tokenBefore, account, own)) return 0n
+  const deposit = after - toWrapped(tokenAfter) - (before - toWrapped(tokenBefore))
+  return deposit <= depositMax && deposit >= -depositMax ? deposit : 0n
 }
 
 function listTokenMoves(accounts: readonly Account[], own: Own, names: ChainTransaction['names']): TokenMove[] {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { TransactionDraft } from '@assay/core'
+import { isSpamTransfer, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
 import { nativeMint } from '../assets.ts'
 import { toBody, type Sides } from '../records.ts'
@@ -28,14 +28,20 @@ function recordOf(
   return { stream: 'transactions', partition: wallet, key: signature, occurredAtMs: 1_760_000_000_000, body, ...more }
 }
 
-function derive(
+function deriveAll(
   accounts: readonly TestAccount[],
   more: Partial<TestTransaction> = {},
   lists = [wallet],
   sides?: Sides,
-): TransactionDraft {
-  const records = lists.map((partition) => recordOf({ accounts, ...more }, { partition }, sides))
-  const [draft, ...others] = toTransactions(records, facts)
+): TransactionDraft[] {
+  return toTransactions(
+    lists.map((partition) => recordOf({ accounts, ...more }, { partition }, sides)),
+    facts,
+  )
+}
+
+function derive(...given: Parameters<typeof deriveAll>): TransactionDraft {
+  const [draft, ...others] = deriveAll(...given)
   assert.ok(draft !== undefined)
   assert.deepEqual(others, [])
   return draft
@@ -70,17 +76,145 @@ describe('transactions of Solana', () => {
     assert.deepEqual([came.fromAddress, came.toAddress], [friend, wallet])
   })
 
-  it('the deposit of an own token account is not lost, and does not come back as income', () => {
+  it('the deposit of an own token account is a fee, and does not come back as income', () => {
     const opened = derive([
       { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
-      { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) },
+      // A lamport that lay at the address before counts towards the deposit.
+      { key: ownUsdc, before: 1n, after: rent + 1n, token: token(wallet, undefined, 0n) },
     ])
-    assert.deepEqual(told(opened), ['output_only fee confirmed', '-0.000005 SOL'])
+    assert.deepEqual(told(opened), ['output_only fee confirmed', '-0.00204428 SOL'])
+    assert.equal(opened.description, 'With a deposit of 0.00203928 SOL for a token account')
     const closed = derive([
       { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent - 5_000n },
       { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
     ])
-    assert.deepEqual(told(closed), ['output_only fee confirmed', '-0.000005 SOL'])
+    assert.deepEqual(told(closed), ['receive transfer confirmed', '+0.00203928 SOL', 'fee 0.000005 SOL'])
+    assert.equal(closed.description, 'Deposit of a closed token account')
+    // The mint was closed before, so the node reports no tokens. The record is in the list of the account as well.
+    const unreported = [
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent - 5_000n },
+      { key: ownUsdc, before: rent, after: 0n },
+    ]
+    assert.deepEqual(told(derive(unreported, {}, [wallet, ownUsdc])), told(closed))
+  })
+
+  it('a deposit that comes back is neither the price of a swap, nor the reverse of a transfer, nor paid for a burned token', () => {
+    const returned = ['receive transfer confirmed', '+0.00203928 SOL']
+    const closing = (units: bigint): TestAccount => ({
+      ...{ key: ownUsdc, before: rent, after: 0n, token: token(wallet, units, undefined) },
+    })
+    const sold = deriveAll([
+      { key: wallet, before: 1_000_000_000n, after: 3_000_000_000n + rent - 5_000n },
+      closing(300_000_000n),
+      { key: 'Pool', before: rent, after: rent, token: token(friend, 0n, 300_000_000n) },
+      { key: 'PoolSol', before: 9_000_000_000n, after: 7_000_000_000n },
+    ])
+    assert.deepEqual(sold.map(told), [
+      ['input_and_output trade confirmed', '+2 SOL', '-300 USDC', 'fee 0.000005 SOL'],
+      returned,
+    ])
+    assert.deepEqual(
+      sold.map(({ naturalKey, hash }) => [naturalKey, hash]),
+      [
+        ['tx:signature', signature],
+        ['tx:signature:deposit', signature],
+      ],
+    )
+    // SOL is paid, and an account of wrapped SOL from earlier is closed afterwards.
+    const bought = deriveAll([
+      { key: wallet, before: 5_000_000_000n, after: 4_000_000_000n + rent - 5_000n },
+      { key: ownUsdc, before: rent, after: rent, token: token(wallet, 0n, 150_000_000n) },
+      { key: 'OwnWrapped', before: rent, after: 0n, token: token(wallet, 0n, undefined, nativeMint) },
+      { key: 'Pool', before: rent, after: rent, token: token(friend, 150_000_000n, 0n) },
+      { key: 'PoolSol', before: 0n, after: 1_000_000_000n },
+    ])
+    assert.deepEqual(bought.map(told), [
+      ['input_and_output trade confirmed', '+150 USDC', '-1 SOL', 'fee 0.000005 SOL'],
+      returned,
+    ])
+    const sent = deriveAll([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent - 5_000n },
+      closing(7_000_000n),
+      { key: 'FriendUsdc', before: rent, after: rent, token: token(friend, 0n, 7_000_000n) },
+    ])
+    assert.deepEqual(sent.map(told), [['send withdrawal confirmed', '-7 USDC', 'fee 0.000005 SOL'], returned])
+    const burned = deriveAll([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent - 5_000n },
+      closing(7_000_000n),
+    ])
+    assert.deepEqual(burned.map(told), [['output_only other confirmed', '-7 USDC', 'fee 0.000005 SOL'], returned])
+  })
+
+  it('a deposit is paid by, and returned to, a wallet whose owners sign in its place', () => {
+    const payer = { key: friend, before: 1_000_000n, after: 995_000n }
+    const opened = derive([
+      payer,
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent },
+      { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) },
+    ])
+    assert.deepEqual(told(opened), ['output_only fee confirmed', '-0.00203928 SOL'])
+    const closed = derive([
+      payer,
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent },
+      { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
+    ])
+    assert.deepEqual(told(closed), ['receive transfer confirmed', '+0.00203928 SOL'])
+  })
+
+  it('a deposit that another pays and gets back is not the wallet’s', () => {
+    const payer = { key: friend, signer: true }
+    const opened = derive([
+      { ...payer, before: 1_000_000_000n, after: 1_000_000_000n - rent - 10_000n },
+      { key: wallet, signer: true, before: 7n, after: 7n },
+      { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) },
+    ])
+    assert.deepEqual(told(opened), ['uncategorized other confirmed'])
+    const closed = derive([
+      { ...payer, before: 1_000_000_000n, after: 1_000_000_000n + rent - 10_000n },
+      { key: wallet, signer: true, before: 7n, after: 7n },
+      { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
+    ])
+    assert.deepEqual(told(closed), ['uncategorized other confirmed'])
+  })
+
+  it('SOL that is put into a token account is not the wallet’s, neither a stranger’s nor its own', () => {
+    const stranger = { key: friend, before: 2_000_000_000_000n, after: 1_999_999_995_000n }
+    // To an account of the wallet, without the token program.
+    const paid = [
+      { ...stranger, after: stranger.after - 1n },
+      { key: ownUsdc, before: rent, after: rent + 1n },
+    ]
+    const nothing = derive(paid, {}, [ownUsdc])
+    assert.deepEqual([...told(nothing), nothing.spam], ['uncategorized other confirmed', true])
+    // Opened with 990 SOL and handed over, and then closed by the stranger, who kept that right.
+    const baited = { key: 'Bait', before: 0n, after: 990_000_000_000n, token: token(wallet, undefined, 0n) }
+    assert.deepEqual(told(derive([stranger, baited], {}, ['Bait'])), ['uncategorized other confirmed'])
+    const taken = { key: 'Bait', before: 990_000_000_000n, after: 0n, token: token(wallet, 0n, undefined) }
+    assert.deepEqual(told(derive([stranger, taken], {}, ['Bait'])), ['uncategorized other confirmed'])
+    // More than a deposit, by the wallet itself.
+    const own = derive([
+      { key: wallet, before: 9_000_000_000n, after: 7_999_995_000n },
+      { key: ownUsdc, before: 0n, after: 1_000_000_000n, token: token(wallet, undefined, 0n) },
+    ])
+    assert.deepEqual(told(own), ['send withdrawal confirmed', '-1 SOL', 'fee 0.000005 SOL'])
+  })
+
+  it('wrapping SOL in two steps is sent and received, because others can take the first step too', () => {
+    const wrapped = 'OwnWrapped'
+    const sent = derive([
+      { key: wallet, before: 9_000_000_000n, after: 7_999_995_000n },
+      { key: wrapped, before: rent, after: rent + 1_000_000_000n },
+    ])
+    assert.deepEqual(told(sent), ['send withdrawal confirmed', '-1 SOL', 'fee 0.000005 SOL'])
+    assert.equal(sent.toAddress, wrapped)
+    const synced = derive([
+      { key: wallet, before: 7_999_995_000n, after: 7_999_990_000n },
+      {
+        ...{ key: wrapped, before: rent + 1_000_000_000n, after: rent + 1_000_000_000n },
+        token: token(wallet, 0n, 1_000_000_000n, nativeMint),
+      },
+    ])
+    assert.deepEqual(told(synced), ['receive deposit confirmed', '+1 SOL', 'fee 0.000005 SOL'])
   })
 
   it('the deposit for the account of a recipient is a cost of sending', () => {
@@ -119,6 +253,7 @@ describe('transactions of Solana', () => {
       '+150 USDC',
       '-1 SOL',
       'fee 0.000005 SOL',
+      'fee 0.00203928 SOL',
     ])
   })
 
@@ -198,17 +333,23 @@ describe('transactions of Solana', () => {
       { key: friend, before: 1_000_000_000n, after: 1_000_000_000n - 5_000n - rent },
       { key: 'OwnNew', before: 0n, after: rent, token: token(wallet, undefined, 100n, mint) },
     ]
+    const given = { key: wallet, before: 1_000_000_000n, after: 3_000_000_000n }
     const record = recordOf({ accounts })
     const named = {
       ...(JSON.parse(record.body) as object),
       names: { [mint]: { symbol: 'CLAIM', name: 'Visit free-sol.xyz' } },
     }
     const [draft] = toTransactions([{ ...record, body: JSON.stringify(named) }], facts)
-    assert.equal(draft?.spam, true)
-    assert.deepEqual(draft && told(draft), ['input_only airdrop confirmed', '+0.00203928 SOL', '+0.0001 CLAIM'])
+    assert.deepEqual(draft && told(draft), ['input_only airdrop confirmed', '+0.0001 CLAIM'])
+    assert.equal(draft && isSpamTransfer(draft), true)
     // The same token with another name.
     const [plain] = toTransactions([record], facts)
-    assert.equal(plain?.spam, false)
+    assert.equal(plain && (plain.spam || isSpamTransfer(plain)), false)
+    // With SOL for the wallet itself.
+    const paid = { ...named, ...(JSON.parse(recordOf({ accounts: [...accounts, given] }).body) as object) }
+    const [gift] = toTransactions([{ ...record, body: JSON.stringify(paid) }], facts)
+    assert.deepEqual(gift && told(gift), ['input_only airdrop confirmed', '+2 SOL', '+0.0001 CLAIM'])
+    assert.equal(gift && (gift.spam || isSpamTransfer(gift)), false)
   })
 
   it('a transaction that is not final is pending, and already in the balance', () => {
@@ -217,7 +358,7 @@ describe('transactions of Solana', () => {
     assert.deepEqual([draft?.status, draft?.isDebited], ['pending', true])
   })
 
-  it('before nodes reported token balances, SOL is exact and the rest is marked as missing', () => {
+  it('before nodes reported token balances, the SOL of the wallet’s own account is exact and the rest is marked as missing', () => {
     const accounts = [
       { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
       { key: ownUsdc, before: 0n, after: rent },
@@ -227,7 +368,7 @@ describe('transactions of Solana', () => {
     assert.notEqual(old, record.body)
     const lists = [wallet, ownUsdc].map((partition) => ({ ...record, body: old, partition }))
     const [draft] = toTransactions(lists, facts)
-    assert.deepEqual(draft && told(draft), ['output_only fee confirmed', '-0.000005 SOL'])
+    assert.deepEqual(draft && told(draft), ['output_only fee confirmed', '-0.00204428 SOL'])
     assert.deepEqual(draft?.incomplete, ['inputs', 'outputs'])
   })
 

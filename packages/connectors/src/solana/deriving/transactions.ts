@@ -4,8 +4,11 @@
  * The chain says what changed but not why. A transaction with only incoming amounts is `receive`, one with only
  * outgoing amounts is `send`, one with both is a swap. SOL that moves from the wallet to its own stake account is
  * locked, and unlocked when it comes back. A transaction that changed nothing but the fee is a fee.
+ *
+ * The deposit of a token account that the wallet opens is a fee beside what the transaction is for. A deposit that comes
+ * back is a transaction of its own, so that it is neither the price of a swap nor the reverse of a transfer.
  */
-import { isSpamAsset, sum } from '@assay/core'
+import { sum } from '@assay/core'
 import type { Category, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
 import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
 import { toDraft } from '../../kit/draft.ts'
@@ -31,7 +34,7 @@ export function toTransactions(
     const lists = new Set(story.map(({ partition }) => partition))
     const own = { address, tokens: lists.intersection(new Set(tokens)), stakes: listStakes(story) }
     const isPending = story.some(({ pending }) => pending === true)
-    return [toMoved(naturalKey, first, toMoves(readTransaction(first), own), { address, isPending })]
+    return toMoved(naturalKey, first, toMoves(readTransaction(first), own), { address, isPending })
   })
 }
 
@@ -61,19 +64,30 @@ function toMoved(
   { key: signature, occurredAtMs }: StoredRecord,
   moves: Moves,
   { address, isPending }: { address: string; isPending: boolean },
-): TransactionDraft {
+): TransactionDraft[] {
   const legs = toLegs(moves)
-  return toDraft({
-    ...{ naturalKey, occurredAtMs, ...toKind(moves, legs), method: 'rule' },
+  const common: Pick<TransactionDraft, 'occurredAtMs' | 'method' | 'status'> & Partial<TransactionDraft> = {
+    ...{ occurredAtMs, method: 'rule' },
     status: isPending ? 'pending' : moves.isFailed ? 'failed' : 'confirmed',
     // Balances include what is confirmed but not final yet.
     ...(isPending ? { isDebited: true } : {}),
-    ...withFeeAlone(legs),
     ...{ network: 'solana', hash: signature, providerReference: signature },
+    incomplete: moves.isComplete ? [] : ['inputs', 'outputs'],
+  }
+  const returned = (key: string, fees: FeeLeg[]): TransactionDraft =>
+    toDraft({
+      ...{ ...common, naturalKey: key, ...kind('receive', 'transfer', 0.9), fees },
+      ...{ inputs: [toCoinLeg(-moves.deposit, 'liquid')], toAddress: address },
+      description: 'Deposit of a closed token account',
+    })
+  if (moves.deposit < 0n && legs.inputs.length + legs.outputs.length === 0) return [returned(naturalKey, legs.fees)]
+  const moved = toDraft({
+    ...{ ...common, naturalKey, ...toKind(moves, legs), ...withFeeAlone(legs) },
     ...toSides(moves, legs, address),
     spam: isSpam(moves, legs),
-    incomplete: moves.isComplete ? [] : ['inputs', 'outputs'],
+    description: moves.deposit > 0n ? `With a deposit of ${toSol(moves.deposit)} SOL for a token account` : null,
   })
+  return moves.deposit < 0n ? [moved, returned(`${naturalKey}:deposit`, [])] : [moved]
 }
 
 interface Legs {
@@ -84,15 +98,12 @@ interface Legs {
   locked: bigint
 }
 
-function toLegs({ liquid, staked, fee, foreignDeposits, isOwn, tokens }: Moves): Legs {
+function toLegs({ liquid, staked, fee, deposit, tokens }: Moves): Legs {
   const isInside = liquid > 0n !== staked > 0n && liquid !== 0n && staked !== 0n
   const inside = !isInside ? 0n : staked > 0n ? least(staked, -liquid) : -least(-staked, liquid)
-  const [liquidLeft, stakedLeft] = [liquid + inside, staked - inside]
-  // The sender of tokens pays the deposit of an account that the recipient does not have yet.
-  const deposit = isOwn && foreignDeposits > 0n && -liquidLeft >= foreignDeposits ? foreignDeposits : 0n
   const coins = [
-    { lamports: liquidLeft + deposit, place: 'liquid' as const },
-    { lamports: stakedLeft, place: 'staked' as const },
+    { lamports: liquid + inside, place: 'liquid' as const },
+    { lamports: staked - inside, place: 'staked' as const },
   ]
   const lock = inside === 0n ? [] : [inside > 0n ? inside : -inside]
   const [from, to] = inside > 0n ? (['liquid', 'staked'] as const) : (['staked', 'liquid'] as const)
@@ -119,7 +130,7 @@ function least(a: bigint, b: bigint): bigint {
 }
 
 function toFees(lamports: bigint, kind: FeeLeg['kind']): FeeLeg[] {
-  return lamports === 0n ? [] : [{ assetId: coin.assetId, symbol: coin.symbol, amount: toSol(lamports), kind }]
+  return lamports <= 0n ? [] : [{ assetId: coin.assetId, symbol: coin.symbol, amount: toSol(lamports), kind }]
 }
 
 /** A fee alone is one output. */
@@ -165,12 +176,7 @@ function toSides(
   return isIn ? { fromAddress: other, toAddress: address } : { fromAddress: address, toAddress: other }
 }
 
-/**
- * Spam that core's rule does not find: the sender of an advertisement also pays the deposit of the account that it
- * comes in, and some senders write a wallet into a transaction that moves nothing of it.
- */
-function isSpam({ isOwn, isFailed, tokens, liquid, ownDeposits }: Moves, { inputs, outputs, fees }: Legs): boolean {
-  if (isOwn || outputs.length > 0) return false
-  if (inputs.length === 0) return !isFailed && fees.length === 0
-  return tokens.length > 0 && liquid <= ownDeposits && tokens.every(({ asset }) => isSpamAsset(asset))
+/** Spam that core's rule does not find: some senders write a wallet into a transaction that moves nothing of it. */
+function isSpam({ isOwn, isFailed }: Moves, { inputs, outputs, fees }: Legs): boolean {
+  return !isOwn && !isFailed && inputs.length + outputs.length + fees.length === 0
 }

@@ -37,11 +37,21 @@ const nonZero = (sums: Map<string, bigint>): [string, bigint][] =>
 describe('the scenarios of Solana', () => {
   it('have a description', () => {
     const names = solanaScenarios.map(({ name }) => name)
-    assert.deepEqual(names, ['default', 'empty', 'large', 'odd', 'handed_stake', 'rate_limited', 'down', 'flaky'])
+    assert.deepEqual(names, [
+      'default',
+      'empty',
+      'large',
+      'odd',
+      'handed_stake',
+      'stray_sol',
+      'rate_limited',
+      'down',
+      'flaky',
+    ])
     for (const { title, description, expects } of solanaScenarios) assert.ok(title && description && expects)
   })
 
-  for (const scenario of ['default', 'empty', 'odd', 'handed_stake']) {
+  for (const scenario of ['default', 'empty', 'odd', 'handed_stake', 'stray_sol']) {
     it(`${scenario}: balances are the exact sum of the effects`, async () => {
       const state = await (await node.open(scenario)).state()
       assert.deepEqual(nonZero(sumsOf(state)), nonZero(balancesOf(state)))

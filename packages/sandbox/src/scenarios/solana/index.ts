@@ -56,6 +56,16 @@ export const solanaScenarios: readonly Scenario<Story>[] = [
   },
   {
     ...calm,
+    name: 'stray_sol',
+    title: 'SOL in token accounts',
+    description:
+      'Strangers pay SOL to the wallet’s token accounts, open one with 990 SOL that only they can close, send an advertisement with SOL in its account, and close the mint of an account that they opened. The wallet wraps SOL in two steps and closes accounts.',
+    expects:
+      'Connects; SOL in token accounts counts only where it is wrapped, so the strangers change nothing, and every balance adds up.',
+    story: straySolStory,
+  },
+  {
+    ...calm,
     name: 'rate_limited',
     title: 'A small call limit',
     description: 'Takes 10 calls at once and then two a second, so HTTP 429 with Retry-After does come up, and passes.',
@@ -117,6 +127,40 @@ function handedStakeStory(): Story {
       { at: '2026-07-01 10:00:00', deed: { kind: 'hand-over-stake', seed: 'gift', by: 'friend' } },
       { at: '2026-07-05 10:00:00', deed: { kind: 'stake', seed: 'sold', amount: '4' } },
       { at: '2026-08-20 10:00:00', deed: { kind: 'hand-over-stake', seed: 'sold', to: 'employer' } },
+    ],
+  }
+}
+
+/** Nothing that a stranger does here needs a signature of the wallet. */
+function straySolStory(): Story {
+  return {
+    steps: [
+      { at: '2026-03-02 10:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '12' } },
+      { at: '2026-03-03 10:00:00', deed: { kind: 'receive', asset: 'USDC', amount: '80' } },
+      { at: '2026-03-04 10:00:00', deed: { kind: 'pay-account', asset: 'USDC', amount: '0.000000001', by: 'spammer' } },
+      { at: '2026-03-05 10:00:00', deed: { kind: 'bait', asset: 'USDC', amount: '990', by: 'spammer' } },
+      { at: '2026-03-06 10:00:00', deed: { kind: 'airdrop', asset: 'SPAM', amount: '31' } },
+      { at: '2026-03-06 10:00:05', deed: { kind: 'pay-account', asset: 'SPAM', amount: '50', by: 'spammer' } },
+      // One mint is closed while the wallet has an account of it, which the wallet then closes.
+      { at: '2026-03-07 10:00:00', deed: { kind: 'bring-mint', by: 'spammer' } },
+      { at: '2026-03-08 10:00:00', deed: { kind: 'close-mint', by: 'spammer' } },
+      { at: '2026-03-09 10:00:00', deed: { kind: 'bring-mint', by: 'friend' } },
+      { at: '2026-03-10 10:00:00', deed: { kind: 'close-mint', by: 'friend' } },
+      { at: '2026-03-11 10:00:00', deed: { kind: 'close-of-mint', by: 'friend' } },
+      // The bait of another stranger is gone again.
+      { at: '2026-03-12 10:00:00', deed: { kind: 'bait', asset: 'JUP', amount: '700', by: 'friend' } },
+      { at: '2026-03-13 10:00:00', deed: { kind: 'take-bait', asset: 'JUP', by: 'friend' } },
+      { at: '2026-03-14 10:00:00', deed: { kind: 'wrap', amount: '1' } },
+      { at: '2026-03-15 10:00:00', deed: { kind: 'pay-account', asset: 'WSOL', amount: '2.5' } },
+      { at: '2026-03-15 10:01:00', deed: { kind: 'sync-wrapped' } },
+      // This SOL is wrapped by the stranger's payment and the wallet's next step, so it is income.
+      { at: '2026-03-16 10:00:00', deed: { kind: 'pay-account', asset: 'WSOL', amount: '0.25', by: 'friend' } },
+      { at: '2026-03-17 10:00:00', deed: { kind: 'sync-wrapped' } },
+      { at: '2026-03-18 10:00:00', deed: { kind: 'unwrap' } },
+      // Wrapped and not turned into tokens.
+      { at: '2026-03-19 10:00:00', deed: { kind: 'wrap', amount: '0.5' } },
+      { at: '2026-03-20 10:00:00', deed: { kind: 'pay-account', asset: 'WSOL', amount: '0.75' } },
+      { at: '2026-03-21 10:00:00', deed: { kind: 'send-all', asset: 'USDC', amount: '80', to: 'exchange' } },
     ],
   }
 }

@@ -34,6 +34,7 @@ interface Transaction {
     preBalances: number[]
     postBalances: number[]
     preTokenBalances: Json[]
+    postTokenBalances: Json[]
     innerInstructions: { index: number; instructions: Instruction[] }[]
     loadedAddresses?: { writable: string[]; readonly: string[] }
     logMessages: string[]
@@ -251,6 +252,26 @@ describe('getTransaction', () => {
     assert.deepEqual([info['clockSysvar'], info['stakeHistorySysvar']], [info['destination'], info['destination']])
   })
 
+  // anza-xyz/agave, svm/src/transaction_balances.rs
+  it('reports tokens only of a transaction that names a token program, and of mints that are not closed', async () => {
+    const victim = await node.open('stray_sol')
+    const { effects } = await victim.state()
+    const signatures = new Set(effects.flatMap(({ signature }) => signature ?? []))
+    const told: string[] = []
+    for (const signature of signatures) {
+      const { meta, transaction } = await node.ask<Transaction>('getTransaction', signature, parsed)
+      assert.equal(meta.err, null)
+      const types = transaction.message.instructions.map((one) => must(one.parsed).type)
+      told.push(`${types.join(' ')}: ${meta.preTokenBalances.length} and ${meta.postTokenBalances.length}`)
+    }
+    const count = (line: string): number => told.filter((one) => one === line).length
+    // SOL to the wallet, and six times to a token account.
+    assert.equal(count('transfer: 0 and 0'), 6)
+    assert.equal(count('createAccountWithSeed initializeAccount3 setAuthority setAuthority: 0 and 1'), 2)
+    // The account of a mint that was closed; the bait and wrapped SOL.
+    assert.deepEqual([count('closeAccount: 0 and 0'), count('closeAccount: 1 and 0')], [1, 2])
+  })
+
   it('shows what a program called, one level deeper', () => {
     const opened = must(transactions.find(({ meta }) => meta.innerInstructions.length > 0))
     const [group] = opened.meta.innerInstructions
@@ -384,6 +405,19 @@ describe('accounts', () => {
       ...{ code: -32602, message: 'Invalid param: unrecognized Token program id' },
     })
     assert.deepEqual(await refusal({ mint: 'Fz1Y6hUvNvL8kYwGzKQvxXk4nUQ1kGJxPvHq3dFJ4Rj9' }), {
+      ...{ code: -32602, message: 'Invalid param: could not find mint' },
+    })
+  })
+
+  it('leaves out a token account whose mint was closed where it should be parsed', async () => {
+    const { address: owner } = await node.open('stray_sol')
+    const list = async (encoding: string): Promise<Keyed[]> => {
+      const filter = { programId: token2022Program }
+      return (await node.ask<InContext<Keyed[]>>('getTokenAccountsByOwner', owner, filter, { encoding })).value
+    }
+    assert.deepEqual(await list('jsonParsed'), [])
+    const [account] = await list('base64')
+    assert.deepEqual(await node.refusal('getTokenAccountBalance', must(account).pubkey), {
       ...{ code: -32602, message: 'Invalid param: could not find mint' },
     })
   })
