@@ -77,10 +77,10 @@ async function tryOnce<Answer>(
   request: HttpRequest,
   read: Read<Answer>,
 ): Promise<Answer | ConnectionError> {
-  const { url, signal, isRepeatable: _, ...rest } = request
+  const { url, method, headers, body = null, signal = null } = request
   try {
     // The service never redirects a call. A redirect would carry the client's secret, or a token, to another place.
-    return await read(await options.fetch(url, { ...rest, redirect: 'manual', ...(signal ? { signal } : {}) }))
+    return await read(await options.fetch(url, { method, headers, body, signal, redirect: 'manual' }))
   } catch (error) {
     signal?.throwIfAborted()
     return new ConnectionError('the service cannot be reached', undefined, error)
