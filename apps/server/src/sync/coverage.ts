@@ -300,8 +300,8 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
     const required = new Map(definition.streams.filter((stream) => stream.required).map((one) => [one.name, one]))
     for (const { stream, windows, holes } of streams.filter((one) => required.has(one.stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
-      // Any stranger can send a wallet a token that cannot be understood, and would end the history of all of the user's
-      // accounts with it. Where everything adds up, such tokens took nothing away.
+      // Strangers can add records to these lists, and one that cannot be understood would end the history of all of the
+      // user's accounts. Where everything adds up, such records took nothing away.
       const isHarmless = ({ startMs, records }: Hole): boolean =>
         records !== undefined &&
         required.get(stream)?.openToStrangers === true &&

@@ -1,12 +1,12 @@
 /**
- * The lists of addresses: of each one that changed the newest transactions, down to those that are known, and of each one
- * that was not read to its end the older ones.
+ * Reads the transaction lists of a wallet's addresses: the newest transactions of each address that changed, down to
+ * those that are known (`readNewest`), and the older ones of each address that was not read to its end (`readRest`).
  */
 import { dayMs, hourMs, minuteMs, SourceError } from '@assay/core'
 import type { RawRecord } from '../kit/connector.ts'
 import { toPageRows } from '../kit/records.ts'
 import { toSeen, type SeenTransaction } from './records.ts'
-import type { KnownAddress } from './state.ts'
+import type { Below, KnownAddress } from './state.ts'
 import { addTallies, countOf, emptyTally, tallyOf } from './tally.ts'
 import { contextOf, isTooMany, keep } from './unsettled.ts'
 import { endWalk, isReplaceable, type NewestMark, type RestMark, type Step, type Walk } from './walk.ts'
@@ -18,8 +18,8 @@ const blockTimeToleranceMs = 3 * hourMs
 /** API.md: "up to 50 mempool transactions". */
 const waitingListedMax = 50
 /**
- * After the first read, a walk reads so many pages of older transactions and leaves the others to the next one. An
- * address may have a hundred thousand, and what was read is shown when the walk has ended.
+ * After the first read, one walk reads at most this many pages of older transactions and leaves the others to the next
+ * walk. An address may have a hundred thousand transactions, and those that were read are shown only when a walk ends.
  */
 const restPagesMax = 100
 
@@ -36,13 +36,12 @@ export async function readNewest(walk: Walk, mark: NewestMark): Promise<Step> {
   const entry = from === null ? addresses.slice(place + 1).find(isUnread) : addresses[place]
   if (entry === undefined) return readRest(walk, { at: 'rest', tipHeight, isCut, after: '', pages: 0 })
   const page = await fetchList(walk, entry, from?.txid ?? null, tipHeight)
-  const goesOn = noteNewest(walk, entry, from, page)
-  const hasEnded = goesOn === null || goesOn === 'cut'
+  const continuation = noteNewest(walk, entry, from, page)
   const next = {
     ...mark,
     address: entry.address,
-    from: hasEnded ? null : goesOn,
-    isCut: isCut || goesOn === 'cut',
+    from: continuation === 'cut' ? null : continuation,
+    isCut: isCut || continuation === 'cut',
   }
   const isMore = next.from !== null || addresses.slice(addresses.indexOf(entry) + 1).some(isUnread)
   return isMore || isAnyLeft(walk, next) ? { records: page.records, next } : { ...endWalk(walk), records: page.records }
@@ -75,8 +74,9 @@ async function fetchList(
 type NewestPlace = NonNullable<NewestMark['from']>
 
 /**
- * Returns where the list of this address continues, or null when it was read down to what is known, which `entry` then
- * records. Of an address of which nothing is known, this is the first page, and `below` has the place of the next.
+ * Returns where the list of this address continues, `cut` if it ended too early, or null when it was read down to the
+ * known transactions, which `entry` then records. If nothing is known about the address, only its first page is read here,
+ * and `below` says where the older transactions begin.
  */
 function noteNewest(
   walk: Walk,
@@ -87,9 +87,8 @@ function noteNewest(
   const { confirmed, tipHeight, isEmpty } = page
   const knownHeight = entry.settled === undefined ? undefined : entry.height
   const last = confirmed.at(-1)
-  // The transaction that we continued from is not in the list of this server, or no longer, and neither is what is
-  // known.
-  if (isEmpty && from !== null && isToBeCut(walk, entry)) return 'cut'
+  // This server does not list the transaction that we continued from, or no longer does, so nothing follows it.
+  if (isEmpty && from !== null && noteEarlyEnd(walk, entry)) return 'cut'
   if (from === null) askForUnlisted(walk, entry, page)
   const newestSettled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
   const top = from?.top ?? newestSettled
@@ -129,7 +128,7 @@ function isWaitingUnlisted({ stats }: KnownAddress, { seen }: ListPage): boolean
   return seen.filter(({ block }) => block === undefined).length < Math.min(waiting, waitingListedMax)
 }
 
-/** What the walk has read of the address with this page, without what was known before it. */
+/** Adds this page to what the walk has read of the address. Transactions that were known before it do not count. */
 function addPage(
   address: string,
   from: Pick<NewestPlace, 'recent' | 'settled'> | null,
@@ -153,20 +152,20 @@ function isEnd({ stats }: KnownAddress, { confirmed }: ListPage, read: { recent:
   return confirmed.length < pageSize && countOf(addTallies(read.recent, read.settled)) >= Number(stats?.count ?? 0)
 }
 
-function toPlace(confirmed: readonly Confirmed[], recent: string): Exclude<KnownAddress['below'], undefined> {
+function toPlace(confirmed: readonly Confirmed[], recent: string): Below {
   const last = confirmed.at(-1)
   if (last === undefined) throw new TypeError('a list continues after its last transaction')
   return { txid: last.txid, timeMs: last.timeMs, isFull: confirmed.length >= pageSize, recent }
 }
 
-/** For so long a list may differ from the sums of its address before it is discarded, or taken as it is. */
+/** How long a list may differ from the sums of its address before it is discarded, or accepted as it is. */
 const patienceMs = dayMs
 
 /**
  * Servers behind one name may be a block apart. A list that lacks what the sums of its address have is read again by the
  * next run: the sums may never change again, and the transaction would never be read. What is missing may also be
- * further down, so the whole list is read again after a day, and then each time after twice as long. Before the oldest
- * transactions were read there is nothing to compare.
+ * further down, so the whole list is read again after a day, and then each time after twice as long. Until the oldest
+ * transactions have been read, there is nothing to compare.
  */
 function noteRead(entry: KnownAddress, recent: string, nowMs: number): void {
   const { stats, settled = emptyTally, below } = entry
@@ -216,8 +215,8 @@ export async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
 }
 
 /**
- * A list that contradicts its count mostly agrees with it a minute later. One that still does not is asked for more and
- * more rarely: each try costs some calls for every address, and all users of a public server share those.
+ * A list that contradicts its count usually agrees with it a minute later. If it still does not, it is requested less and
+ * less often: each try costs some calls for every address, and all users of a public server share those.
  */
 function notReadYet({ state, nowMs }: Walk, { isCut }: Pick<RestMark, 'isCut'>): SourceError {
   // The youngest: an address may be in doubt for months, and another must not wait for it.
@@ -227,21 +226,16 @@ function notReadYet({ state, nowMs }: Walk, { isCut }: Pick<RestMark, 'isCut'>):
   return new SourceError('data_hole', 'older transactions of an address are not read yet', more)
 }
 
-/** Until then the engine's own pauses are long enough. */
+/** The engine's own pauses cover anything shorter. */
 const pauseMinMs = 15 * minuteMs
 
 /** Moves `below` of the entry, and removes it at the end of the list. */
-function noteRest(
-  walk: Walk,
-  entry: KnownAddress,
-  below: Exclude<KnownAddress['below'], undefined>,
-  page: ListPage,
-): 'cut' | undefined {
+function noteRest(walk: Walk, entry: KnownAddress, below: Below, page: ListPage): 'cut' | undefined {
   const { confirmed, tipHeight } = page
   const known = { recent: below.recent, settled: entry.settled ?? emptyTally }
   const isEarly = countOf(addTallies(known.recent, known.settled)) < Number(entry.stats?.count ?? 0)
   // After a page that is not full, the list has ended, and the count may have come from a server that is a block ahead.
-  if (page.isEmpty && below.isFull && isEarly && isToBeCut(walk, entry)) return 'cut'
+  if (page.isEmpty && below.isFull && isEarly && noteEarlyEnd(walk, entry)) return 'cut'
   // All of them are below a height that is final, if there is one.
   const isFinal = (block: Confirmed): boolean => entry.height !== undefined || !isReplaceable(block, tipHeight)
   const newestFinal = confirmed.find(isFinal)?.height
@@ -263,11 +257,11 @@ function noteRest(
 }
 
 /**
- * A list ended before its count. The server that answered is behind, or a block was replaced and the transaction that we
- * continued from is elsewhere now. The newest ones are read again, and then the list continues at the same place, unless
- * that may have moved.
+ * Notes that a list ended before its count: the server that answered is behind, or a block was replaced and the
+ * transaction that we continued from is elsewhere now. The next walk reads the newest transactions again and continues at
+ * the same place, unless that place may have moved. Returns false once this has lasted a day: the list is then accepted.
  */
-function isToBeCut({ nowMs }: Walk, entry: KnownAddress): boolean {
+function noteEarlyEnd({ nowMs }: Walk, entry: KnownAddress): boolean {
   const { sinceMs } = (entry.doubt ??= { sinceMs: nowMs, wholeAtMs: nowMs })
   if (nowMs - sinceMs >= patienceMs) return false
   delete entry.isRead

@@ -17,9 +17,10 @@ import type { Branch, Wallet } from './wallet.ts'
 export const batchSize = 20
 const parallelMax = 5
 /**
- * A round continues, however long it takes, unless it has stood still for longer than this. One that began again while
- * it still makes progress might never end: wallets share the calls that a public server allows, so that a round may take
- * a day, and hours may pass between two batches of it.
+ * A round continues, however long it takes, unless it has stood still for longer than this. If it started over while it
+ * was still making progress, it might never end: wallets share the calls that a public server allows, so a round may take
+ * a day, with hours between two batches. Its sum is then not that of one moment: coins that moved meanwhile may count
+ * twice, or not at all, until the next round.
  */
 const pauseMaxMs = 6 * hourMs
 /** The state may have 1 MiB, and an address takes up to 434 bytes. */

@@ -31,8 +31,8 @@ const addressSchema = z.object({
   /** What the transactions up to that height add up to, as far as they were read. */
   settled: tally.exactOptional(),
   /**
-   * Transactions older than this one have not been read yet. `recent` are those above `height` that were read. A page
-   * that is full says that more follow.
+   * Transactions older than this one have not been read yet. `recent` is the tally of those above `height` that were
+   * read. `isFull` says that the page which ended here was full, so more transactions follow.
    */
   below: z
     .object({ txid: z.string(), timeMs: z.number(), isFull: z.boolean().default(true), recent: tally })
@@ -41,6 +41,7 @@ const addressSchema = z.object({
   doubt: z.object({ sinceMs: z.number(), wholeAtMs: z.number() }).exactOptional(),
 })
 export type KnownAddress = z.infer<typeof addressSchema>
+export type Below = NonNullable<KnownAddress['below']>
 
 const unsettledSchema = z.object({
   seenMs: z.number(),

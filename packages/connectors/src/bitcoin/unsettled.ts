@@ -1,6 +1,6 @@
 /** Transactions that may still change: they wait for a block, or lie in one that may be replaced. */
 import type { RawRecord } from '../kit/connector.ts'
-import { toSeen, type SeenTransaction } from './records.ts'
+import { toSeen, type ReadContext, type SeenTransaction } from './records.ts'
 import { filterUnsettled, type WalletState } from './state.ts'
 import { isReplaceable, type PageMark, type Step, type Walk } from './walk.ts'
 
@@ -27,11 +27,11 @@ export async function lookAgain(walk: Walk, txid: string, tipHeight: number): Pr
   return { records: [], withdrawn: [txid], next }
 }
 
-export function contextOf({ window, state, nowMs }: Walk, tipHeight: number): Parameters<typeof toSeen>[1] {
+export function contextOf({ window, state, nowMs }: Walk, tipHeight: number): ReadContext {
   return { window, tipHeight, seenMs: (txid) => state.unsettled[txid]?.seenMs ?? nowMs }
 }
 
-/** Notes whether it may still change. */
+/** Returns the record, and remembers the transaction while it may still change. */
 export function keep(
   { state, nowMs }: Walk,
   { record, txid, block, amounts }: SeenTransaction,

@@ -1,15 +1,15 @@
-/** What an exchange's own answer shows, whatever ccxt makes of it. */
+/** Reads an exchange's own answer, regardless of what ccxt makes of it. */
 import { SourceError } from '@assay/core'
 
 /**
- * ccxt finds no rows in an error that it does not know, such as a gateway's under HTTP 200, and takes it for an empty
- * list or for an account without balances. An answer with words that are not those of a success is believed only if it
- * has a list. A list may also say that it is empty.
+ * ccxt finds no rows in an error that it does not know, such as that of a gateway under HTTP 200, and takes it for an
+ * empty list or an account without balances. So an answer with a message is believed only if it contains a list, or if
+ * the message reports success. For lists, a message that there are no rows is believed as well.
  */
 export function refuseMessage(call: string, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null || hasList(answer)) return
   const mayBeEmpty = call !== 'fetchBalance'
-  const isGood = (words: string): boolean => success.test(words) || (mayBeEmpty && nothingThere.test(words))
+  const isGood = (words: string): boolean => successWords.test(words) || (mayBeEmpty && noRowsWords.test(words))
   if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value, isGood))) {
     throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
   }
@@ -21,14 +21,14 @@ function hasList(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => !/^errors?$/i.test(name) && hasList(member))
 }
 
-const wordsOf = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
-const success = /^(?!.*\b(?:not|un\w+|fail\w*)\b).*\bsucc|^ok\b|^no_?error\b|^none$|成功/i
-const rows = '(?:data|records?|results?|trades?|orders?|transactions?|deposits?|withdrawals?|history|entries)'
-const nothingThere = new RegExp(`^no ${rows}\\b|\\b${rows} (?:was |were )?not found`, 'i')
+const messageNames = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
+const successWords = /^(?!.*\b(?:not|un\w+|fail\w*)\b).*\bsucc|^ok\b|^no_?error\b|^none$|成功/i
+const nouns = '(?:data|records?|results?|trades?|orders?|transactions?|deposits?|withdrawals?|history|entries)'
+const noRowsWords = new RegExp(`^no ${nouns}\\b|\\b${nouns} (?:was |were )?not found`, 'i')
 
 function isComplaint(name: string, value: unknown, isGood: (words: string) => boolean): boolean {
   if (name === 'status') return typeof value === 'string' && /^(?:error|fail)/i.test(value)
-  if (!wordsOf.has(name)) return false
+  if (!messageNames.has(name)) return false
   if (typeof value === 'string') return /\p{L}/u.test(value) && !isGood(value)
   const isError = name.startsWith('error') && typeof value === 'object' && value !== null
   return isError && Object.keys(value).length > 0

@@ -32,11 +32,11 @@ type Row = Readonly<Record<string, unknown>>
 export interface Listed {
   /** As ccxt unifies them; `info` is the exchange's own row. */
   rows: Row[]
-  /** The exchange's own rows, in its order. */
+  /** The rows of the exchange's own answer, in its order. */
   own: readonly unknown[]
-  /** ccxt has left out some of them, because they belong to another list. */
+  /** Whether ccxt left out some of the exchange's own rows, because they belong to another list. */
   isPicked: boolean
-  /** One of them as ccxt unifies it; without members if it cannot. */
+  /** Unifies one of the exchange's own rows. Returns an object without members if ccxt cannot parse it. */
   parse(own: unknown): Row
 }
 
@@ -52,9 +52,9 @@ export interface CcxtClient {
   /** An endpoint by ccxt's name for it. */
   ask(endpoint: string): Promise<unknown>
   listMarkets(): Promise<ReadonlyMap<string, Market>>
-  /** Lets ccxt read rows of these markets, also if the exchange no longer lists them. */
+  /** Lets ccxt read rows of these markets even if the exchange no longer lists them. */
   addMarkets(markets: readonly KnownMarket[]): Promise<void>
-  /** What `addMarkets` takes, for those of these symbols that are known. */
+  /** The coin markets among these symbols, in the form that `addMarkets` takes. */
   describeMarkets(symbols: ReadonlySet<string>): Promise<KnownMarket[]>
   /** JSON with the exchange's own digits. */
   write(value: unknown): string
@@ -300,8 +300,8 @@ async function fetchMarkets(
     const fault = toFault(error, 'fetchMarkets', last, io)
     // All lists need the markets. An exchange that refuses them as unknown or unsupported has not named one list. And a
     // request without a key says nothing about anyone's key.
-    const isToldOwner = isKeyless && fault instanceof SourceError && ownersFaults.has(fault.fault)
-    if (fault instanceof SourceError && !isToldOwner) throw fault
+    const isAboutKey = isKeyless && fault instanceof SourceError && ownersFaults.has(fault.fault)
+    if (fault instanceof SourceError && !isAboutKey) throw fault
     throw new SourceError('unreadable_answer', `fetchMarkets: refused, HTTP ${last?.status ?? 'none'}`)
   }
   if (Object.keys(asking.markets ?? {}).length === 0) {

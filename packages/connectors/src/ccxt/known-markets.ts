@@ -12,11 +12,8 @@ import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import type { ExchangeFacts } from './catalogue/facts.ts'
 
-/** The members of ccxt's markets that its parsers of trades use. Members that are false or unknown are left out. */
-const memberNames = [
-  ...['id', 'symbol', 'base', 'quote', 'settle', 'baseId', 'quoteId', 'settleId', 'type', 'contractSize'],
-  ...['spot', 'swap', 'future', 'option', 'contract', 'linear', 'inverse'],
-]
+/** The members of a coin market that ccxt's parsers of trades use. Those that are false or unknown are left out. */
+const memberNames = ['id', 'symbol', 'base', 'quote', 'baseId', 'quoteId', 'type', 'spot']
 const marketSchema = z.object({ id: z.string(), symbol: z.string() }).catchall(z.union([z.string(), z.literal(true)]))
 
 type Row = Readonly<Record<string, unknown>>
@@ -57,10 +54,10 @@ export function withMarkets(state: ConnectorState, markets: readonly KnownMarket
   return added.length === 0 || JSON.stringify(all).length > lengthMax ? undefined : { ...state, markets: all }
 }
 
-/** Adds those of the markets to the exchange's that it does not list. */
+/** Adds those markets to the exchange object that it does not list. */
 export function addUnlisted(exchange: Exchange, markets: readonly Row[]): void {
   const { markets: bySymbol = {}, markets_by_id: byId = {} } = exchange
-  // A coin and a contract may have one id.
+  // At some exchanges (XT) a coin pair and a contract share an id.
   const listWithId = (id: unknown): readonly Row[] => (Object.hasOwn(byId, String(id)) ? byId[String(id)] : []) as Row[]
   const isListed = ({ id, symbol, type }: Row): boolean =>
     Object.hasOwn(bySymbol, String(symbol)) || listWithId(id).some((market) => market['type'] === type)

@@ -222,7 +222,7 @@ function nextMark(list: ReadList, mark: PageMark, shown: Shown, window: Window):
   return nextOfPiece(list, mark, span) ?? nextPiece(list, mark, window)
 }
 
-/** Far fewer rows than a page has. Half of them, because ccxt may leave rows out of an answer that has no list. */
+/** Far fewer rows than a page has: less than half, because we may not see all rows that ccxt has left out. */
 function isShort({ pageSize }: ReadList, rows: number): boolean {
   return rows < (pageSize ?? pageSizeDefault) / 2
 }

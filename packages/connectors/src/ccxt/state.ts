@@ -1,5 +1,5 @@
 /**
- * What we remember about an account: every asset it has held, and the symbols that the exchange does not answer for.
+ * What we remember about an account: every asset it has held, and the symbols that the exchange has refused.
  * The partitions of lists that exist only by symbol or by code are derived from it, as in the Binance connector, so
  * users do not have to say what they traded.
  */
@@ -11,7 +11,7 @@ import type { Market } from './client.ts'
 import type { ListFacts } from './catalogue/facts.ts'
 
 /** Until a connection is this old, every market of a known asset is read. */
-const newForMs = 6 * 3_600_000
+const newForMs = 6 * hourMs
 /** After that, a market with only one known side is read once in this many days. */
 const rotationDays = 28
 
@@ -43,8 +43,8 @@ export function withConnectedAt(state: ConnectorState, nowMs: number): Connector
 }
 
 /**
- * The exchange has refused this symbol. It need not be delisted: several exchanges call a symbol unknown while
- * its trading is halted.
+ * The exchange has refused this symbol. That does not mean that it was delisted: several exchanges call a symbol unknown
+ * while its trading is halted.
  */
 export function withLost(state: ConnectorState, symbol: string, nowMs: number): ConnectorState {
   const { lost = {} } = stateSchema.parse(state)

@@ -146,7 +146,7 @@ export interface Stream {
    * rest.
    */
   walkedWhole?: true
-  /** Set when any stranger can add records to it for next to nothing, also such as cannot be understood. */
+  /** Set when any stranger can add records to it for next to nothing, including records that cannot be understood. */
   openToStrangers?: true
   /** What one page costs. */
   cost: Cost
