@@ -117,7 +117,7 @@ interface Shown {
   ids: readonly number[]
   /** Rows that ccxt left out and whose times are not known may have taken the place of others. */
   isUnclear: boolean
-  /** Of a list by offset or page that has its newest rows first: all of them are older than the window. */
+  /** Whether this page, and so every later page of a list with its newest rows first, is older than the window. */
   isOlder: boolean
 }
 
@@ -130,10 +130,12 @@ function toShown(
   const times = read.filter(({ hasTime }) => hasTime).map(({ record }) => record.occurredAtMs)
   const count = isPicked ? own.length : read.length
   const shown = { count, times, ids: [], isUnclear: false, isOlder: false }
-  const { kind } = list.paging ?? {}
+  const { kind, newestFirst } = list.paging ?? {}
   if (kind === 'offset' || kind === 'page') {
-    const [firstMs, lastMs] = [own.at(0), own.at(-1)].map((row) => findTimeMs(parse(row)))
-    return { ...shown, isOlder: isBefore(firstMs, window.start) && isBefore(lastMs, firstMs) }
+    // The rows of one page do not show the order of the pages: WhiteBIT groups them by market. And an exchange may sort by
+    // another time than a row shows, so one row does not end the walk while others are in the window.
+    const isOlder = [findTimeMs(parse(own.at(0))), ...times].every((atMs) => isBefore(atMs, window.start))
+    return { ...shown, isOlder: newestFirst === true && isOlder }
   }
   // Rows before the start that was asked for do not count, as in ccxt.
   const isAsked = (row: ReturnType<Listed['parse']>): boolean => !isBefore(findTimeMs(row), sinceMs)
@@ -150,8 +152,8 @@ function toShown(
   return { ...shown, count: Math.max(read.length, others.length), times: [...times, ...known], isUnclear }
 }
 
-function isBefore(atMs: number | undefined, thanMs: number | undefined): boolean {
-  return atMs !== undefined && thanMs !== undefined && atMs < thanMs
+function isBefore(atMs: number | undefined, thanMs: number): boolean {
+  return atMs !== undefined && atMs < thanMs
 }
 
 function firstMark(list: ReadList, window: Window): PageMark {

@@ -1,7 +1,8 @@
 /**
  * Exchanges with one endpoint for several lists: ccxt picks the rows of a list out of each page. Bitstamp's
  * `user_transactions` is read by offset (www.bitstamp.net/api), Hyperliquid's `userNonFundingLedgerUpdates` by time, the
- * oldest rows first, 500 at most (hyperliquid.gitbook.io, "Info endpoint").
+ * oldest rows first, 500 at most (hyperliquid.gitbook.io, "Info endpoint"). WhiteBIT's `executed-history` groups the rows
+ * of a page by market (docs.whitebit.com, "Query executed order history").
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -65,14 +66,15 @@ describe('a list by offset that shares its endpoint', () => {
     trade: { type: '2', usd: '-10.00', btc: '0.0001', btc_usd: '100000', fee: '0.01' },
   }
 
-  /** `kinds`: the rows from the oldest to the newest. */
-  function open(kinds: readonly (keyof typeof own)[]): AccountReader {
-    const rows = kinds
+  /** `kinds`: the rows from the oldest to the newest. `oldestAt`: where the oldest one is listed instead of at the end. */
+  function open(kinds: readonly (keyof typeof own)[], oldestAt = kinds.length - 1): AccountReader {
+    const sorted = kinds
       .map((kind, index) => {
         const datetime = toDatetime(nowMs - 100 * dayMs + index * minuteMs)
         return { id: index + 1, order_id: index + 1, datetime, ...own[kind] }
       })
       .toReversed()
+    const rows = sorted.slice(0, -1).toSpliced(oldestAt, 0, ...sorted.slice(-1))
     const io = toIo((path, body) => {
       if (!path.includes('user_transactions')) return [market]
       const asked = new URLSearchParams(body)
@@ -105,9 +107,54 @@ describe('a list by offset that shares its endpoint', () => {
       assert.equal((await walk(reader, stream, newestMs - 500 * minuteMs)).calls, 2)
     })
 
+    it(`goes on behind a row that is listed too early (${stream})`, async () => {
+      const reader = open(times(2_500, list), 1_000)
+      const walked = await walk(reader, stream, nowMs - 100 * dayMs + minuteMs)
+      assert.deepEqual(walked, { read: 2_499, calls: 4, isComplete: true, cut: 0 })
+    })
+
     it(`costs a call for each page of the endpoint (${stream})`, async () => {
       const reader = open([...times(2, list), ...times(900, other), ...times(2, list), ...times(900, other)])
       assert.deepEqual(await walk(reader, stream), { read: 4, calls: 3, isComplete: true, cut: 0 })
+    })
+  }
+})
+
+describe('a list by offset whose pages are grouped by market', () => {
+  const names = ['ADA_USDT', 'BTC_USDT', 'ZEC_USDT']
+  const toMarket = (name: string) => ({
+    ...{ name, stock: name.split('_')[0], money: 'USDT', stockPrec: '6', moneyPrec: '2', feePrec: '4' },
+    ...{ makerFee: '0.1', takerFee: '0.1', minAmount: '0.001', minTotal: '5', tradesEnabled: true, type: 'spot' },
+  })
+  const list = (name: string, count: number, fromMs: number) =>
+    Array.from({ length: count }, (_, index) => ({ name, time: fromMs / 1_000 + index * 60 }))
+  /** From the oldest to the newest. */
+  const trades = [
+    ...list('ZEC_USDT', 10, nowMs - 350 * dayMs),
+    ...list('ADA_USDT', 10, nowMs - 300 * dayMs),
+    ...list('BTC_USDT', 130, nowMs - dayMs),
+  ].map((trade, index) => ({ ...trade, id: index + 1, orderId: index + 1 }))
+  const own = { clientOrderId: '', side: 'sell', role: 2, amount: '1', price: '2', deal: '2', fee: '0.01' }
+
+  for (const [order, rows] of [
+    ['oldest', trades],
+    ['newest', trades.toReversed()],
+  ] as const) {
+    it(`is read to its end, because the order of the pages is not documented (${order} first)`, async () => {
+      const io = toIo((path, body) => {
+        if (!path.includes('executed-history')) return path.includes('markets') ? names.map(toMarket) : {}
+        const { offset, limit = 50 } = JSON.parse(body) as { offset: number; limit?: number }
+        const page = rows.slice(offset, offset + limit).map((row) => ({ ...row, ...own }))
+        return Object.fromEntries(
+          names
+            .map((name) => [name, page.filter((row) => row.name === name)] as const)
+            .filter(([, ofMarket]) => ofMarket.length > 0),
+        )
+      })
+      const key = { type: 'api_key' as const, apiKey: 'k', secretKey: 's'.repeat(32) }
+      const reader = createCcxtConnector('whitebit').open(key, io)
+      const walked = await walk(reader, 'trades', nowMs - 2 * dayMs)
+      assert.deepEqual(walked, { read: 130, calls: 4, isComplete: true, cut: 0 })
     })
   }
 })

@@ -10,6 +10,8 @@ export interface Paging {
   param: string
   /** The number of the first page. */
   first?: number
+  /** Documented: the newest rows come first. A walk ends at a page that begins before its window. */
+  newestFirst?: true
 }
 
 /** Overrides what we found out from ccxt about one list. */
@@ -215,9 +217,10 @@ const abouts: Readonly<Record<string, About>> = {
   bithumb: {
     aliases: ['빗썸'],
     rank: 23,
+    // apidocs.bithumb.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default).
     lists: {
-      deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
-      withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+      deposits: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
+      withdrawals: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
     },
   },
   bitopro: { aliases: ['幣託'] },
@@ -226,11 +229,12 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['Bitstamp by Robinhood'],
     rank: 16,
     color: '#0b7a3b',
-    // www.bitstamp.net/api: user_transactions has `offset` (at most 200,000) and `limit` (at most 1,000).
+    // www.bitstamp.net/api: user_transactions has `offset` (at most 200,000), `limit` (at most 1,000) and `sort`
+    // (by date and time, `desc` by default).
     lists: {
-      trades: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
-      transfers: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
-      ledger: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
+      trades: { paging: { kind: 'offset', param: 'offset', newestFirst: true }, limit: 1000 },
+      transfers: { paging: { kind: 'offset', param: 'offset', newestFirst: true }, limit: 1000 },
+      ledger: { paging: { kind: 'offset', param: 'offset', newestFirst: true }, limit: 1000 },
     },
     permissions: ['Account balance', 'User transactions'],
   },
@@ -412,9 +416,10 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['업비트', 'Dunamu'],
     rank: 20,
     color: '#093687',
+    // docs.upbit.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default).
     lists: {
-      deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
-      withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+      deposits: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
+      withdrawals: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
     },
   },
   weex: { name: 'WEEX' },
