@@ -9,7 +9,7 @@ import { SourceError } from '@assay/core'
 export function refuseMessage(call: string, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null || hasList(answer)) return
   const mayBeEmpty = call !== 'fetchBalance'
-  const isGood = (words: string): boolean => successWords.test(words) || (mayBeEmpty && noRowsWords.test(words))
+  const isGood = (words: string): boolean => isSuccess(words) || (mayBeEmpty && noRows.test(words))
   if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value, isGood))) {
     throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
   }
@@ -22,9 +22,20 @@ function hasList(value: unknown): boolean {
 }
 
 const messageNames = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
-const successWords = /^(?!.*\b(?:not|un\w+|fail\w*)\b).*\bsucc|^ok\b|^no_?error\b|^none$|成功/i
+const plainSuccess = /^(?:ok|none|no[_ ]?errors?)[\s.!]*$/i
+const success = /\bsucc|成功/i
+/** "cannot be completed successfully", "wasn't successful", "no successful response", "不成功". */
+const denial = /not\b|n['’]t\b|\b(?:no|never|without|unable|unavailable|fail\w*|errors?)\b|[不未没沒無无失]/i
 const nouns = '(?:data|records?|results?|trades?|orders?|transactions?|deposits?|withdrawals?|history|entries)'
-const noRowsWords = new RegExp(`^no ${nouns}\\b|\\b${nouns} (?:was |were )?not found`, 'i')
+/** The whole message, because "No data received from upstream" is an error. */
+const noRows = new RegExp(
+  `^(?:no ${nouns}(?: ${nouns})?(?: found| available)?|${nouns} (?:was |were )?not found)[\\s.!]*$`,
+  'i',
+)
+
+function isSuccess(words: string): boolean {
+  return plainSuccess.test(words) || (success.test(words) && !denial.test(words))
+}
 
 function isComplaint(name: string, value: unknown, isGood: (words: string) => boolean): boolean {
   if (name === 'status') return typeof value === 'string' && /^(?:error|fail)/i.test(value)
