@@ -16,6 +16,7 @@ import { conceal } from '../kit/secret.ts'
 import { listMembers, refuseMessage } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
+import type { Row } from './records.ts'
 
 /** The user's credentials, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>
@@ -26,8 +27,6 @@ export interface Market {
   quote: string
   isSpot: boolean
 }
-
-type Row = Readonly<Record<string, unknown>>
 
 export interface Listed {
   /** As ccxt unifies them; `info` is the exchange's own row. */

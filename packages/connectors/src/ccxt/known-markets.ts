@@ -11,12 +11,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import type { ExchangeFacts } from './catalogue/facts.ts'
+import type { Row } from './records.ts'
 
 /** The members of a coin market that ccxt's parsers of trades use. Those that are false or unknown are left out. */
 const memberNames = ['id', 'symbol', 'base', 'quote', 'baseId', 'quoteId', 'type', 'spot']
 const marketSchema = z.object({ id: z.string(), symbol: z.string() }).catchall(z.union([z.string(), z.literal(true)]))
-
-type Row = Readonly<Record<string, unknown>>
 
 /** A market in ccxt's words. */
 export type KnownMarket = z.infer<typeof marketSchema>

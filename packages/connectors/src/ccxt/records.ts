@@ -113,7 +113,8 @@ export interface ReadRow {
   hasTime: boolean
 }
 
-type Row = Readonly<Record<string, unknown>>
+/** A row or a market as ccxt makes it. Its members are unknown until a schema has read them. */
+export type Row = Readonly<Record<string, unknown>>
 
 /** Keeps and marks a row that ccxt could not parse, so that the rest of its page can be read. */
 export function readRow(
