@@ -7,6 +7,8 @@ import { beforeEach, describe, it } from 'node:test'
 import { hourMs, type TransactionDraft } from '@assay/core'
 import type { ConnectorState, Io, Page, StoredRecord } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
+import { listKnownMarkets } from './known-markets.ts'
+import { parseTrade } from './records.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
 const window = { unit: 'ms' as const, start: nowMs - 24 * hourMs, end: nowMs }
@@ -155,7 +157,7 @@ describe('numbers that an exchange gives more than once', () => {
   })
 })
 
-it('a delisted pair keeps its trades while a contract with the same id is listed, as at XT', async () => {
+it('a delisted pair and a listed contract of the same id keep their trades, as at XT', async () => {
   const xt = createCcxtConnector('xt')
   const names = (base: string) => ({ symbol: `${base}_usdt`, state: 'ONLINE', pricePrecision: 2, quantityPrecision: 6 })
   const coin = (base: string): object => ({ ...names(base), baseCurrency: base, quoteCurrency: 'usdt', filters: [] })
@@ -167,12 +169,17 @@ it('a delisted pair keeps its trades while a contract with the same id is listed
     ...{ symbol: 'xyz_usdt', tradeId: '1', orderId: '2', orderSide: 'BUY', bizType: 'SPOT', time: nowMs - hourMs },
     ...{ price: '100', quantity: '2', quoteQty: '200', fee: '0.2', feeCurrency: 'usdt', takerMaker: 'TAKER' },
   }
+  const ofContract = {
+    ...{ symbol: 'xyz_usdt', execId: '3', orderId: '4', orderSide: 'BUY', positionSide: 'LONG', price: '100' },
+    ...{ quantity: '13', fee: '0.02', feeCoin: 'usdt', timestamp: nowMs - hourMs },
+  }
   const bases = ['btc', 'xyz']
   const readXt = (state: ConnectorState): Promise<Page> => {
     const io: Io = {
       fetch: async (input) => {
         const url = input instanceof Request ? input.url : input.toString()
-        if (url.includes('/trade')) return Response.json({ rc: 0, mc: 'SUCCESS', result: { items: [trade] } })
+        if (url.includes('/trade'))
+          return Response.json({ rc: 0, mc: 'SUCCESS', result: { items: [trade, ofContract] } })
         if (url.includes('/public/symbol/list')) return Response.json({ returnCode: 0, result: [contract] })
         return Response.json({ rc: 0, mc: 'SUCCESS', result: { symbols: bases.map(coin) } })
       },
@@ -188,8 +195,19 @@ it('a delisted pair keeps its trades while a contract with the same id is listed
         { addresses: new Set(), state: {} },
       )
       .map(({ inputs, outputs }) => [inputs, outputs].map((legs) => legs.map(({ symbol, amount }) => [symbol, amount])))
+  const symbolsOf = ({ records }: Page): string[] => records.map(({ body }) => parseTrade(body).symbol)
   const before = await readXt({})
   bases.pop()
-  assert.deepEqual(toLegs(await readXt(before.state ?? {})), toLegs(before))
-  assert.equal(JSON.stringify(toLegs(before)), '[[[["XYZ","2"]],[["USDT","200"]]]]')
+  const after = await readXt(before.state ?? {})
+  assert.deepEqual(toLegs(after), toLegs(before))
+  assert.equal(JSON.stringify(toLegs(before)), '[[[["XYZ","2"]],[["USDT","200"]]],[[],[]]]')
+  assert.deepEqual([before, after].map(symbolsOf), [
+    ['XYZ/USDT', 'XYZ/USDT:USDT'],
+    ['XYZ/USDT', 'XYZ/USDT:USDT'],
+  ])
+  // Contracts expire every day, and their fills move no coin: they would only fill the account's state.
+  assert.deepEqual(
+    listKnownMarkets(before.state ?? {}).map(({ symbol }) => symbol),
+    ['XYZ/USDT'],
+  )
 })
