@@ -1,9 +1,21 @@
 /** The lists of addresses, read from a small chain of our own (test-chain.ts). */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { hourMs } from '@assay/core'
+import { hourMs, minuteMs, SourceError } from '@assay/core'
+import type { Page } from '../kit/connector.ts'
 import { gapLimit } from './definition.ts'
 import { Books, countOf, keysOf, receiving, startMs, TestChain } from './test-chain.ts'
+
+/** How long the server is not to be asked again after a hole. Undefined: the engine's own pauses are enough. */
+async function findPauseMs(reading: Promise<unknown>): Promise<number | undefined> {
+  const error: unknown = await reading.then(
+    () => assert.fail('not a hole'),
+    (fault: unknown) => fault,
+  )
+  assert.ok(error instanceof SourceError)
+  assert.equal(error.fault, 'data_hole')
+  return error.retryAfterMs
+}
 
 describe('a history', () => {
   const single = { address: receiving(0) }
@@ -208,6 +220,54 @@ describe('a history', () => {
     chain.asked = []
     await books.runLater(chain, chain.open(single))
     assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('that ends before its count is requested after growing pauses, counted from the youngest doubt', async () => {
+    const chain = new TestChain()
+    const reader = chain.open()
+    const books = new Books()
+    const unlisted = new Set<string>()
+    /** The address has two full pages, and one transaction more that the list lacks. */
+    const addAddress = (index: number): void => {
+      for (let row = 0; row < 50; row += 1) chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, 800_000 + row)
+      unlisted.add(chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, 799_000))
+      chain.listed = chain.transactions.filter(({ txid }) => !unlisted.has(txid))
+    }
+    const pauseAfter = async (laterMs: number): Promise<number | undefined> => {
+      chain.nowMs += laterMs
+      return findPauseMs(books.run(chain, reader))
+    }
+    addAddress(0)
+    assert.equal(await pauseAfter(0), undefined)
+    assert.equal(await pauseAfter(30 * minuteMs), 30 * minuteMs)
+    assert.equal(await pauseAfter(4 * hourMs), hourMs)
+    addAddress(1)
+    assert.equal(await pauseAfter(hourMs), undefined)
+    assert.equal(await pauseAfter(20 * minuteMs), 20 * minuteMs)
+  })
+
+  it('that ended before its count asks for no pause when another walk has read it meanwhile', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 150; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000 + index)
+    }
+    const books = new Books()
+    const reader = chain.open(single)
+    await books.readBalance(reader)
+    chain.broken = () =>
+      countOf(chain, /\/txs\/chain/) === 3 && /\/txs\/chain/.test(chain.asked.at(-1) ?? '')
+        ? Response.json([])
+        : chain.answerLast()
+    const window = { unit: 'ms' as const, start: 0, end: chain.nowMs }
+    const request = { stream: 'transactions', partition: '', window, lastingMark: null }
+    let pageMark: string | null = null
+    do {
+      const page: Page = await reader.fetchPage({ ...request, pageMark, state: books.state })
+      ;[pageMark, books.state] = [page.next, page.state ?? books.state]
+      assert.ok(pageMark !== null)
+    } while (!pageMark.includes('"isCut":true'))
+    await books.readWindow(reader, 0, chain.nowMs)
+    assert.equal(await findPauseMs(reader.fetchPage({ ...request, pageMark, state: books.state })), undefined)
   })
 
   it('agrees with its sums when a newer window is read before an older one continues', async () => {

@@ -219,9 +219,10 @@ export async function readRest(walk: Walk, mark: RestMark): Promise<Step> {
  * less often: each try costs some calls for every address, and all users of a public server share those.
  */
 function notReadYet({ state, nowMs }: Walk, { isCut }: Pick<RestMark, 'isCut'>): SourceError {
-  // The youngest: an address may be in doubt for months, and another must not wait for it.
-  const doubtedSinceMs = Math.max(0, ...state.addresses.map(({ doubt }) => doubt?.sinceMs ?? 0))
-  const pauseMs = Math.min(hourMs, nowMs - doubtedSinceMs)
+  // The youngest doubt: an address may be in doubt for months, and another must not wait for it. There is none if another
+  // walk has read the address meanwhile.
+  const sinceMs = state.addresses.flatMap(({ doubt }) => doubt?.sinceMs ?? [])
+  const pauseMs = sinceMs.length === 0 ? 0 : Math.min(hourMs, nowMs - Math.max(...sinceMs))
   const more = isCut && pauseMs > pauseMinMs ? { retryAfterMs: pauseMs } : {}
   return new SourceError('data_hole', 'older transactions of an address are not read yet', more)
 }
