@@ -278,6 +278,25 @@ describe('a server', () => {
     assert.ok(chain.nowMs - startMs > 10 * hourMs)
   })
 
+  it('that is asked again after five hours continues the round, and begins another one after seven', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) chain.pay({ payer: 200 }, { [receiving(index)]: 100 }, 800_000)
+    const books = new Books()
+    /** The index of the first address that the next batch asks for. */
+    const readBatchAfter = async (pauseMs: number): Promise<number> => {
+      chain.nowMs += pauseMs
+      chain.asked = []
+      const { isPartial, state } = await chain.open().fetchBalances(books.state)
+      assert.equal(isPartial, true)
+      books.state = state ?? books.state
+      return Array.from({ length: 60 }, (_, index) => `/address/${receiving(index)}`).indexOf(chain.asked[0] ?? '')
+    }
+    assert.equal(await readBatchAfter(0), 0)
+    assert.equal(await readBatchAfter(5 * hourMs), 20)
+    assert.equal(await readBatchAfter(5 * hourMs), 40)
+    assert.equal(await readBatchAfter(7 * hourMs), 0)
+  })
+
   it('that loses one answer in a batch is asked again from there, and not for those before it', async () => {
     const chain = new TestChain()
     chain.pay({ payer: 2_000 }, { [receiving(3)]: 1_000 }, 800_000)

@@ -90,6 +90,7 @@ export const bitcoinDefinition = {
       'A single address does not show the change that your wallet keeps on its other addresses: paste the extended public key to see all of it.',
       `A wallet is read up to ${gapLimit} unused addresses in a row. Addresses after such a gap are not found.`,
       'Amounts that are not in a block yet are shown as pending transactions and are not in the balance.',
+      'The balance of a wallet with many addresses may take hours to read. Coins that move meanwhile may count twice, or not at all, until it is read again.',
       'Wallets with several keys (multisig) and Lightning are not read.',
     ],
     status: 'available',
