@@ -288,6 +288,32 @@ describe('the connector over ccxt', () => {
     )
   })
 
+  describe('a transfer without an id', () => {
+    const keysOf = async (stream: string, rows: readonly object[]): Promise<string[]> => {
+      failure = { status: 200, body: JSON.stringify(rows) }
+      return (await walk(stream)).records.map(({ key }) => key).toSorted()
+    }
+    const transfer = { timestamp: nowMs - dayMs, symbol: 'BTC', amount: '0.5', fee: '0' }
+
+    it('that is a withdrawal keeps its key when it is sent and gets a hash', async () => {
+      const waiting = [0, 1].map((index) => {
+        return { ...transfer, timestamp: transfer.timestamp + index, address: 'bc1q', status: 'awaiting_processing' }
+      })
+      const sent = waiting.map((row, index) => ({ ...row, status: 'completed', txId: `tx${index}` }))
+      const keys = await keysOf('withdrawals', waiting)
+      assert.equal(keys.length, 2)
+      assert.deepEqual(await keysOf('withdrawals', sent), keys)
+    })
+
+    it('that is a deposit is known by its hash: two of one moment are two, and a later time changes nothing', async () => {
+      const deposited = ['tx1', 'tx2'].map((txId) => ({ ...transfer, txId, status: 'completed' }))
+      const keys = await keysOf('deposits', deposited)
+      assert.equal(keys.length, 2)
+      const later = deposited.map((row) => ({ ...row, timestamp: row.timestamp + hourMs }))
+      assert.deepEqual(await keysOf('deposits', later), keys)
+    })
+  })
+
   it('the ledger adds what no other list has, and counts no trade twice', async () => {
     const drafts = await derive('ledger')
     assert.equal((await walk('ledger')).records.length, 2)

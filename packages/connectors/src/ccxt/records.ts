@@ -195,15 +195,30 @@ function toRead(
   const row = transferSchema.parse(known)
   const atMs = row.timestamp ?? row.updated
   if (atMs === undefined || atMs === null) throw new TypeError('a transfer without a time is unreadable')
-  const record = { key: transferKey(row), occurredAtMs: atMs, body }
+  const record = { key: transferKey(stream, row), occurredAtMs: atMs, body }
   return { record: toProgress(row) === 'pending' ? { ...record, pending: true } : record, codes: [row.currency] }
 }
 
-/** If the exchange gives a transfer no id, the key is made of the members that stay the same until it is final. */
-function transferKey({ id, txid, type, currency, amount: moved, addressTo, address, timestamp }: Transfer): string {
+/**
+ * If the exchange gives a transfer no id, the key is made of members that stay the same until it is final. A deposit has
+ * its hash from the start, and its time may be that of its last change (Bybit). A withdrawal has its time from the start,
+ * and gets a hash when it is sent (Bitvavo, Deepcoin). So two equal withdrawals to one address at the same moment, which
+ * is a second at Deepcoin and a millisecond elsewhere, would count as one.
+ */
+function transferKey(stream: StreamName, row: Transfer): string {
+  const { id, txid, timestamp, currency, amount: moved, addressTo, address } = row
   if (typeof id === 'string' && id !== '') return toKey(id)
-  const place = txid ?? String(timestamp)
-  return hash(JSON.stringify([place, type, currency, moved, addressTo ?? address ?? '']))
+  const isOut = isWithdrawal(stream, row)
+  const place = isOut ? (timestamp ?? txid) : (txid ?? timestamp)
+  return hash(JSON.stringify([isOut, place, currency, moved, addressTo ?? address]))
+}
+
+/**
+ * Where deposits and withdrawals are two lists, the list decides. ccxt guesses the type of a row at some exchanges: by its
+ * hash at KuCoin, and by its address at Bitvavo.
+ */
+export function isWithdrawal(stream: string, { type }: Pick<Transfer, 'type'>): boolean {
+  return stream === 'withdrawals' || (stream === 'transfers' && type === 'withdrawal')
 }
 
 /** ccxt maps to `ok`, `pending`, `failed` and `canceled`, and passes other words on (Bybit: `fail`, `processing`). */

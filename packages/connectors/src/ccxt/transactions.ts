@@ -22,7 +22,16 @@ import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
 import { readAssetCode } from './assets.ts'
 import { getFacts } from './catalogue/definitions.ts'
-import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Trade, type Transfer } from './records.ts'
+import {
+  isWithdrawal,
+  parseEntry,
+  parseTrade,
+  parseTransfer,
+  toProgress,
+  type Entry,
+  type Trade,
+  type Transfer,
+} from './records.ts'
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
   if (stream === 'trades') {
@@ -167,7 +176,7 @@ function costOf({ cost, price, amount }: Trade): Decimal {
 function toTransferDraft(providerId: string, key: string, row: Transfer, stream: string): TransactionDraft {
   const atMs = row.timestamp ?? row.updated ?? 0
   const context = { providerId, atMs }
-  const isOut = stream === 'withdrawals' || (stream === 'transfers' && row.type === 'withdrawal')
+  const isOut = isWithdrawal(stream, row)
   const status = toProgress(row)
   const hasMoved = status !== 'failed'
   const legs = hasMoved ? toLegs(context, row.currency, absolute(toAmount('amount', row.amount))) : []
