@@ -305,12 +305,15 @@ describe('the connector over ccxt', () => {
       assert.deepEqual(await keysOf('withdrawals', sent), keys)
     })
 
-    it('that is a deposit is known by its hash: two of one moment are two, and a later time changes nothing', async () => {
-      const deposited = ['tx1', 'tx2'].map((txId) => ({ ...transfer, txId, status: 'completed' }))
-      const keys = await keysOf('deposits', deposited)
-      assert.equal(keys.length, 2)
-      const later = deposited.map((row) => ({ ...row, timestamp: row.timestamp + hourMs }))
-      assert.deepEqual(await keysOf('deposits', later), keys)
+    it('is not lost beside an equal one, in one transaction or in two, of one moment or of two', async () => {
+      const toRow = (txId: string, laterMs: number): object => {
+        return { ...transfer, timestamp: transfer.timestamp + laterMs, txId, status: 'completed' }
+      }
+      const rows = [toRow('tx1', 0), toRow('tx1', 0), toRow('tx1', 1_000), toRow('tx2', 0)]
+      const keys = await keysOf('deposits', rows)
+      assert.equal(new Set(keys).size, 4)
+      assert.deepEqual(await keysOf('deposits', rows), keys)
+      assert.equal((await keysOf('withdrawals', [toRow('tx1', 0), toRow('tx2', 0)])).length, 2)
     })
   })
 

@@ -21,7 +21,7 @@ import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
 import type { Paging } from './catalogue/about.ts'
 import type { ReadList } from './catalogue/lists.ts'
-import { findTimeMs, readRow, type ReadRow } from './records.ts'
+import { findTimeMs, readRows, type ReadRow } from './records.ts'
 import { withAssets, withFound, withLost } from './state.ts'
 
 /**
@@ -82,7 +82,7 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
   const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const read = listed.rows.map((row) => readRow(client, list.stream, row, markets, window))
+  const read = readRows(client, list.stream, listed.rows, markets, window)
   const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
     throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)

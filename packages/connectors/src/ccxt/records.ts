@@ -116,8 +116,31 @@ export interface ReadRow {
 /** A row or a market as ccxt makes it. Its members are unknown until a schema has read them. */
 export type Row = Readonly<Record<string, unknown>>
 
+/**
+ * Rows without an id may be equal: two outputs of one transaction to one address, or two fills at one price. The second
+ * one of a page gets a number in its key, so that it does not replace the first. Equal rows have one time, and a walk by
+ * time shows all rows of a moment on one page.
+ */
+export function readRows(
+  client: CcxtClient,
+  stream: StreamName,
+  rows: readonly Row[],
+  markets: ReadonlyMap<string, Market>,
+  window: Window,
+): ReadRow[] {
+  const counts = new Map<string, number>()
+  return rows.map((row) => {
+    const read = readRow(client, stream, row, markets, window)
+    const { key } = read.record
+    if (identitySchema.parse(row).id !== undefined) return read
+    const count = (counts.get(key) ?? 0) + 1
+    counts.set(key, count)
+    return count === 1 ? read : { ...read, record: { ...read.record, key: `${key}:${count}` } }
+  })
+}
+
 /** Keeps and marks a row that ccxt could not parse, so that the rest of its page can be read. */
-export function readRow(
+function readRow(
   { write }: CcxtClient,
   stream: StreamName,
   row: Row,
@@ -200,17 +223,15 @@ function toRead(
 }
 
 /**
- * If the exchange gives a transfer no id, the key is made of members that stay the same until it is final. A deposit has
- * its hash from the start, and its time may be that of its last change (Bybit). A withdrawal has its time from the start,
- * and gets a hash when it is sent (Bitvavo, Deepcoin). So two equal withdrawals to one address at the same moment, which
- * is a second at Deepcoin and a millisecond elsewhere, would count as one.
+ * If the exchange gives a transfer no id, the key is made of members that stay the same until it is final: its time, and
+ * the hash of a deposit. A withdrawal gets a hash only when it is sent (Bitvavo, Deepcoin).
  */
 function transferKey(stream: StreamName, row: Transfer): string {
   const { id, txid, timestamp, currency, amount: moved, addressTo, address } = row
   if (typeof id === 'string' && id !== '') return toKey(id)
-  const isOut = isWithdrawal(stream, row)
-  const place = isOut ? (timestamp ?? txid) : (txid ?? timestamp)
-  return hash(JSON.stringify([isOut, place, currency, moved, addressTo ?? address]))
+  const isDated = typeof timestamp === 'number'
+  const place = isWithdrawal(stream, row) && isDated ? [timestamp] : [timestamp, txid]
+  return hash(JSON.stringify([...place, currency, moved, addressTo ?? address]))
 }
 
 /**
