@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { refuseMessage } from './answers.ts'
+import { SourceError } from '@assay/core'
+import { refuseError } from './answers.ts'
 
-function isRefused(call: string, message: string): boolean {
+function isBelieved(call: string, answer: unknown): boolean {
   try {
-    refuseMessage(call, { message, data: null })
-    return false
-  } catch {
+    refuseError(call, answer)
     return true
+  } catch (error) {
+    assert.ok(error instanceof SourceError)
+    return false
   }
 }
 
 describe('a message without rows', () => {
-  const isEmptyList = (message: string): boolean => !isRefused('fetchMyTrades', message)
-  const isEmptyAccount = (message: string): boolean => !isRefused('fetchBalance', message)
+  const isEmptyList = (message: string): boolean => isBelieved('fetchMyTrades', { message, data: null })
+  const isEmptyAccount = (message: string): boolean => isBelieved('fetchBalance', { message, data: null })
 
   for (const message of [
     ...['OK', 'Ok.', 'none', 'NO_ERROR', 'No error', 'succ', 'SUCCESS', 'Request successful', 'Successfully fetched'],
@@ -46,4 +48,37 @@ describe('a message without rows', () => {
       assert.deepEqual([isEmptyList(message), isEmptyAccount(message)], [true, false])
     })
   }
+})
+
+describe('an answer without rows', () => {
+  for (const answer of [
+    ...['{"success":false}', '{"success":false,"data":null}', '{"success":0}', '{"ok":false}', '{"error":true}'],
+    ...['{"title":"Service Unavailable","status":503}', '{"fault":{"faultstring":"upstream"}}', '{"code":500}'],
+    ...['{"code":503,"description":"backend down"}', '{"code":"502","data":null}', '{"statusCode":429}'],
+    ...['{"status":"maintenance"}', '{"status":"UNAVAILABLE"}', '{"result":"error"}', '{"code":"INTERNAL_ERROR"}'],
+    ...['{"meta":{"error":"x"}}', '{"errors":[{"message":"x"}]}', '{"exception":"NullPointerException"}', '"busy"'],
+    ...['{"message":"No data","error":"upstream failed"}'],
+  ]) {
+    it(`reports an error: ${answer}`, () => {
+      const parsed: unknown = JSON.parse(answer)
+      assert.deepEqual([isBelieved('fetchMyTrades', parsed), isBelieved('fetchBalance', parsed)], [false, false])
+    })
+  }
+
+  for (const answer of [
+    ...['[]', '{}', 'null', '{"data":null}', '{"trades":null}', '{"error":[]}', '{"error":null,"result":{}}'],
+    ...['{"code":0,"data":null}', '{"code":200,"data":null}', '{"code":"00000","msg":"success","data":null}'],
+    ...['{"success":true,"data":{}}', '{"success":1}', '{"status":"ok","data":null}', '{"code":"NO_ERROR"}'],
+    ...['{"error":false}', '{"success":false,"data":[]}'],
+  ]) {
+    it(`is empty: ${answer}`, () => {
+      const parsed: unknown = JSON.parse(answer)
+      assert.deepEqual([isBelieved('fetchMyTrades', parsed), isBelieved('fetchBalance', parsed)], [true, true])
+    })
+  }
+
+  it('is an empty list if its message says so, whatever its code says', () => {
+    const answer = { code: 404, success: false, msg: 'No records found' }
+    assert.deepEqual([isBelieved('fetchMyTrades', answer), isBelieved('fetchBalance', answer)], [true, false])
+  })
 })

@@ -3,16 +3,22 @@ import { SourceError } from '@assay/core'
 
 /**
  * ccxt finds no rows in an error that it does not know, such as that of a gateway under HTTP 200, and takes it for an
- * empty list or an account without balances. So an answer with a message is believed only if it contains a list, or if
- * the message reports success. For lists, a message that there are no rows is believed as well.
+ * empty list or an account without balances. So an answer without a list is believed only if nothing in it reports an
+ * error. For lists, a message that there are no rows is believed as well, whatever code comes with it.
+ *
+ * An answer that says nothing, such as `{}` or `null`, is believed: some exchanges write an empty list that way.
  */
-export function refuseMessage(call: string, answer: unknown): void {
-  if (typeof answer !== 'object' || answer === null || hasList(answer)) return
-  const mayBeEmpty = call !== 'fetchBalance'
-  const isGood = (words: string): boolean => isSuccess(words) || (mayBeEmpty && noRows.test(words))
-  if (Object.entries(answer).some(([name, value]) => isComplaint(name.toLowerCase(), value, isGood))) {
-    throw new SourceError('unreadable_answer', `${call}: a message and no rows`)
-  }
+export function refuseError(call: string, answer: unknown): void {
+  if (hasList(answer)) return
+  const members = listNested(answer)
+  const messages = members.filter(([name]) => messageNames.has(name)).map(([, value]) => value)
+  const saysEmpty = (words: unknown): boolean =>
+    call !== 'fetchBalance' && typeof words === 'string' && noRows.test(words)
+  const isError =
+    typeof answer === 'string' ||
+    messages.some((words) => isErrorMessage(words) && !saysEmpty(words)) ||
+    (members.some(isFailure) && !messages.some(saysEmpty))
+  if (isError) throw new SourceError('unreadable_answer', `${call}: an error and no rows`)
 }
 
 function hasList(value: unknown): boolean {
@@ -21,7 +27,18 @@ function hasList(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => !/^errors?$/i.test(name) && hasList(member))
 }
 
-const messageNames = new Set(['message', 'msg', 'error', 'errors', 'error_message', 'errormessage', 'detail', 'reason'])
+type Member = readonly [name: string, value: unknown]
+
+/** All members of an object, with those of the objects in it, by their names in lower case. */
+function listNested(value: unknown): Member[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => [[name.toLowerCase(), member], ...listNested(member)])
+}
+
+const messageNames = new Set([
+  ...['message', 'msg', 'error_message', 'errormessage', 'detail', 'reason', 'faultstring', 'exception'],
+  ...['error', 'errors'],
+])
 const plainSuccess = /^(?:ok|none|no[_ ]?errors?)[\s.!]*$/i
 const success = /\bsucc|成功/i
 /** "cannot be completed successfully", "wasn't successful", "no successful response", "不成功". */
@@ -33,16 +50,28 @@ const noRows = new RegExp(
   'i',
 )
 
+function isErrorMessage(words: unknown): boolean {
+  return typeof words === 'string' && /\p{L}/u.test(words) && !isSuccess(words)
+}
+
 function isSuccess(words: string): boolean {
   return plainSuccess.test(words) || (success.test(words) && !denial.test(words))
 }
 
-function isComplaint(name: string, value: unknown, isGood: (words: string) => boolean): boolean {
-  if (name === 'status') return typeof value === 'string' && /^(?:error|fail)/i.test(value)
-  if (!messageNames.has(name)) return false
-  if (typeof value === 'string') return /\p{L}/u.test(value) && !isGood(value)
-  const isError = name.startsWith('error') && typeof value === 'object' && value !== null
-  return isError && Object.keys(value).length > 0
+/** A member that says how the request went, in a flag, a code or a word. */
+function isFailure([name, value]: Member): boolean {
+  if (/^(?:success|ok)$/.test(name)) return value === false || value === 0 || value === 'false'
+  if (/^errors?$/.test(name)) return value === true || (typeof value === 'object' && isFilled(value))
+  if (!/^(?:status|statuscode|status_code|code|result)$/.test(name)) return false
+  // The numbers are those of HTTP. Exchanges have codes of their own, which ccxt knows.
+  if (typeof value === 'number') return value >= 400 && value <= 599
+  return (
+    typeof value === 'string' && /^[45]\d\d$|error|fail|maintenance|unavailable|busy/i.test(value) && !isSuccess(value)
+  )
+}
+
+function isFilled(value: object | null): boolean {
+  return value !== null && Object.keys(value).length > 0
 }
 
 /** The rows of an answer are the members of its lists. Lists within a row belong to the row. */

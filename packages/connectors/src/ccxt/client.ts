@@ -13,7 +13,7 @@ import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
-import { listMembers, refuseMessage } from './answers.ts'
+import { listMembers, refuseError } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 import type { Row } from './records.ts'
@@ -102,7 +102,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
         lastParsed = undefined
         const rows = await methods[call](key, sinceMs, limit, params)
-        if (rows.length === 0) refuseMessage(call, lastParsed)
+        if (rows.length === 0) refuseError(call, lastParsed)
         const own = listMembers(lastParsed)
         lastParsed = undefined
         // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
@@ -114,7 +114,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       use('fetchBalance', async (exchange) => {
         lastParsed = undefined
         const balances = (await exchange.fetchBalance(params)) as unknown as Row
-        if (Object.keys(balances['total'] ?? {}).length === 0) refuseMessage('fetchBalance', lastParsed)
+        if (Object.keys(balances['total'] ?? {}).length === 0) refuseError('fetchBalance', lastParsed)
         lastParsed = undefined
         return balances
       }),
