@@ -37,8 +37,7 @@ export interface Copy<Change> {
    */
   apply: (changes: readonly Change[], cursor: string) => void | Promise<void>
   /**
-   * Empties the copy and forgets the cursor. Called when the service no longer takes the saved cursor: it has expired,
-   * so that removals would be missed, or the key that signed it was rotated away.
+   * Empties the copy and forgets the cursor. Called when the saved cursor has expired: then removals would be missed.
    */
   reset: () => void | Promise<void>
 }
@@ -82,7 +81,7 @@ export function createFeed<Change>({ get }: Pick<Calls, 'get'>, path: string) {
       let applied = 0
       for (;;) {
         const read = await page({ cursor }, more).catch(async (error: unknown) => {
-          if (cursor === undefined || !isCursorRefused(error)) throw error
+          if (cursor === undefined || !hasExpired(error)) throw error
           await copy.reset()
           return undefined
         })
@@ -99,6 +98,6 @@ export function createFeed<Change>({ get }: Pick<Calls, 'get'>, path: string) {
   }
 }
 
-function isCursorRefused(error: unknown): boolean {
-  return error instanceof ProblemError && error.errors.some(({ parameter }) => parameter === 'cursor')
+function hasExpired(error: unknown): boolean {
+  return error instanceof ProblemError && error.errors.some(({ cause }) => cause === 'cursor_expired')
 }
