@@ -47,10 +47,18 @@ export function exchangeCode(client: TokenClient, exchange: CodeExchange, signal
 
 /**
  * If the answer is lost, the token is spent and its successor unknown. The service answers the same request again for
- * ten seconds, so it is repeated at once.
+ * ten seconds; after that, it ends everything that was issued for the code.
  */
+const refreshRepeatableMs = 8_000
+
 function refreshTokens(client: TokenClient, refreshToken: string): Promise<Tokens> {
-  return askForTokens(client, { grant_type: 'refresh_token', refresh_token: refreshToken }, { isRepeatable: true })
+  return askForTokens(
+    client,
+    { grant_type: 'refresh_token', refresh_token: refreshToken },
+    {
+      repeatableMs: refreshRepeatableMs,
+    },
+  )
 }
 
 /** Revokes a refresh token with everything issued from it, or an access token alone. */
@@ -142,7 +150,7 @@ async function askForTokens(client: TokenClient, fields: Record<string, string>,
   }
 }
 
-type FormOptions = Pick<HttpRequest, 'signal' | 'isRepeatable'>
+type FormOptions = Pick<HttpRequest, 'signal' | 'repeatableMs'>
 
 /** The body of the answer; refusals are thrown. */
 export async function postForm(

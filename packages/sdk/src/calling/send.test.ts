@@ -42,6 +42,14 @@ describe('a call', () => {
     assert.equal((await send(play([answer(503)]), post)).status, 503)
   })
 
+  it('that the service takes for the same one for some time is retried within it, and not later', async () => {
+    const repeatable = { ...post, repeatableMs: 8_000 }
+    const options = play([answer(429), new TypeError('fetch failed'), answer(502), answer(200)])
+    assert.equal((await send(options, repeatable)).status, 200)
+    const late = { ...play([new TypeError('fetch failed'), answer(503, { 'retry-after': '9' })]), waitMaxMs: 30_000 }
+    assert.equal((await send(late, repeatable)).status, 503)
+  })
+
   it('that was refused with 429 is always retried, after the requested wait', async () => {
     const options = play([answer(429, { 'retry-after': '1' }), answer(200)])
     const began = performance.now()

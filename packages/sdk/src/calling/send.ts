@@ -18,8 +18,8 @@ export interface HttpRequest {
   url: string
   headers: Record<string, string>
   body?: string
-  /** The service takes a repetition for the same request. A GET is always safe to repeat. */
-  isRepeatable?: boolean
+  /** How long after the first try the service takes another for the same request. A GET is always safe to repeat. */
+  repeatableMs?: number
   signal?: AbortSignal | undefined
 }
 
@@ -60,15 +60,20 @@ async function repeat<Answer extends HttpAnswer>(
   request: HttpRequest,
   read: Read<Answer>,
 ): Promise<Answer> {
+  const { method, signal, repeatableMs = method === 'GET' ? Infinity : 0 } = request
+  /** When the first try was made that may have done something. */
+  let sinceMs = Infinity
   for (let attempt = 0; ; attempt += 1) {
-    const isLast = attempt >= options.retriesMax
+    const sentMs = performance.now()
     const outcome = await tryOnce(options, request, read)
-    const waitMs = isLast ? undefined : findWait(outcome, request, attempt)
-    if (waitMs === undefined || waitMs > options.waitMaxMs) {
+    if (!isRefused(outcome)) sinceMs = Math.min(sinceMs, sentMs)
+    const waitMs = attempt >= options.retriesMax ? undefined : findWait(outcome, attempt)
+    const isSafe = waitMs !== undefined && performance.now() + waitMs <= sinceMs + repeatableMs
+    if (!isSafe || waitMs > options.waitMaxMs) {
       if (outcome instanceof ConnectionError) throw outcome
       return outcome
     }
-    await wait(waitMs, request.signal)
+    await wait(waitMs, signal)
   }
 }
 
@@ -87,20 +92,18 @@ async function tryOnce<Answer>(
   }
 }
 
-/** Undefined when a retry would not help, or might repeat a change. */
-function findWait(
-  outcome: HttpAnswer | ConnectionError,
-  { method, isRepeatable = method === 'GET' }: HttpRequest,
-  attempt: number,
-): number | undefined {
+/** Before anything was done. */
+function isRefused(outcome: HttpAnswer | ConnectionError): boolean {
+  return !(outcome instanceof ConnectionError) && outcome.status === 429
+}
+
+/** Undefined when a retry would not help. */
+function findWait(outcome: HttpAnswer | ConnectionError, attempt: number): number | undefined {
   const plainMs = firstWaitMs * 2 ** attempt * (0.75 + Math.random() / 2)
-  if (outcome instanceof ConnectionError) return isRepeatable ? plainMs : undefined
+  if (outcome instanceof ConnectionError) return plainMs
   const { status, headers } = outcome
   const askedMs = (retryAfterSeconds(headers) ?? 0) * 1_000
-  // Refused before anything was done.
-  if (status === 429) return Math.max(askedMs, plainMs)
-  if (!isRepeatable) return undefined
-  return [500, 502, 503, 504].includes(status) ? Math.max(askedMs, plainMs) : undefined
+  return [429, 500, 502, 503, 504].includes(status) ? Math.max(askedMs, plainMs) : undefined
 }
 
 /** RFC 9110 §10.2.3: seconds, or a date. */
