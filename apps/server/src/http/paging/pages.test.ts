@@ -154,10 +154,13 @@ describe('400', () => {
 
   it('filters that are too long for next to fit in a URL', () => {
     const { message, items } = refusalOf(`asset_symbols=BTC&connection_ids=${hundredOf(80)}`)
-    assert.match(message, /^connection_ids is too long: all filters have at most 4000 bytes together$/)
+    assert.match(message, /^connection_ids is too long: all filters have at most 4000 URL-encoded characters together$/)
     assert.equal(items[0]?.parameter, 'connection_ids')
-    const written = Array.from({ length: 100 }, (_, index) => `${index}${'縄'.repeat(15)}`)
-    assert.match(refusalOf(`asset_symbols=${encodeURIComponent(written.join())}`).message, / at most 4000 bytes /)
+    const written = Array.from({ length: 100 }, (_, index) => `${index}${'縄'.repeat(5)}`)
+    assert.match(
+      refusalOf(`asset_symbols=${encodeURIComponent(written.join())}`).message,
+      / at most 4000 URL-encoded characters /,
+    )
   })
 })
 

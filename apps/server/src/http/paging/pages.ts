@@ -51,7 +51,7 @@ export interface PagedEndpoint {
  * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that
  * stays below the 8 KiB for which common proxies have room, even when it is sent whole and so encoded once more.
  */
-const filtersBytesMax = 4_000
+const encodedFiltersMax = 4_000
 /** The cursor, which holds them, must still fit into a body beside them. */
 const filtersInBodyBytesMax = 16_000
 
@@ -96,7 +96,7 @@ function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: 
     for (const given of [asked.filters, sent?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
   }
   const filters = found?.filters ?? asked.filters
-  checkSize(filters, list.filtersInBody === true ? filtersInBodyBytesMax : filtersBytesMax)
+  checkSize(filters, list.filtersInBody === true)
   const shown = list.filtersInBody === true ? {} : filters
   const limit = asked.limit ?? sent?.inside?.limit ?? list.paging.limitDefault
   const page = { filters, limit, point: found?.point }
@@ -215,12 +215,15 @@ function checkAgreement(given: Filters, walk: Filters): void {
   }
 }
 
-function checkSize(filters: Filters, bytesMax: number): void {
-  const sizes = Object.entries(filters).map(([name, value]) => ({ name, bytes: Buffer.byteLength(toText(value)) }))
-  if (sizes.reduce((total, { bytes }) => total + bytes, 0) <= bytesMax) return
-  const [longest] = sizes.toSorted((a, b) => b.bytes - a.bytes)
+function checkSize(filters: Filters, isInBody: boolean): void {
+  const sizeOf = (text: string): number => (isInBody ? Buffer.byteLength(text) : encodeURIComponent(text).length)
+  const sizes = Object.entries(filters).map(([name, value]) => ({ name, size: sizeOf(toText(value)) }))
+  const sizeMax = isInBody ? filtersInBodyBytesMax : encodedFiltersMax
+  if (sizes.reduce((total, { size }) => total + size, 0) <= sizeMax) return
+  const [longest] = sizes.toSorted((a, b) => b.size - a.size)
+  const unit = isInBody ? 'bytes' : 'URL-encoded characters'
   throw refuse([
-    wrongParameter(longest?.name ?? 'the query', `is too long: all filters have at most ${bytesMax} bytes together`),
+    wrongParameter(longest?.name ?? 'the query', `is too long: all filters have at most ${sizeMax} ${unit} together`),
   ])
 }
 
