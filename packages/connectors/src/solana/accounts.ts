@@ -9,17 +9,13 @@ import { recognizeWallet } from '@assay/core/credentials'
 import { z } from 'zod'
 import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
-import { stakeProgram } from './addresses.ts'
-import { coin, findKnownToken, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
+import { stakeProgram, tokenPrograms } from './addresses.ts'
+import { coin, findKnownToken, isWrappedSol, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
 import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
 import type { SolanaState } from './state.ts'
 
 const systemProgram = '11111111111111111111111111111111'
-const tokenPrograms = [
-  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-] as const
 
 /** Also accepts the link in a QR code. */
 export function readAddress({ address = '' }: WalletCredentials): string {
@@ -68,7 +64,7 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
   const balance = readResult('getBalance', balanceAnswer, wallet)
   const tokens = owned.flatMap((answer) => toTokens(readResult('getTokenAccountsByOwner', tokensAnswer, answer)))
   const stakes = await toStakes(rpc, found, state)
-  const wrapped = tokens.filter(({ mint }) => mint === nativeMint).map(({ units }) => units)
+  const wrapped = tokens.filter(({ mint }) => isWrappedSol(mint)).map(({ units }) => units)
   const staked = stakes.map(({ lamports }) => BigInt(lamports))
   const coins = { ...coin, liquid: toSol(sumOf([BigInt(balance.value), ...wrapped])), staked: toSol(sumOf(staked)) }
   return {
@@ -116,7 +112,7 @@ interface HeldToken {
 }
 
 function isKnownMint({ mint }: HeldToken): boolean {
-  return mint === nativeMint || findKnownToken(mint) !== undefined
+  return isWrappedSol(mint) || findKnownToken(mint) !== undefined
 }
 
 function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
@@ -128,7 +124,7 @@ function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
 
 /** Wrapped SOL is counted as SOL. */
 async function toBalances(tokens: readonly HeldToken[], fetchNames: FetchNames): Promise<Balance[]> {
-  const held = tokens.filter(({ mint, units }) => mint !== nativeMint && units > 0n)
+  const held = tokens.filter(({ mint, units }) => !isWrappedSol(mint) && units > 0n)
   const names = await fetchNames(held.map(({ mint }) => mint))
   return [...Map.groupBy(held, ({ mint }) => mint)].map(([mint, ofMint]) => ({
     ...tokenAsset(mint, names[mint]),

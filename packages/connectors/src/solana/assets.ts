@@ -15,8 +15,14 @@ export interface TokenName {
 export const coin = toNamed(getAsset('crypto:solana'))
 const coinDecimals = 9
 
-/** The mint of wrapped SOL, whose tokens are read as SOL. */
+/** Wrapped SOL of the token program; its tokens are read as SOL. */
 export const nativeMint = 'So11111111111111111111111111111111111111112'
+/** Wrapped SOL of Token-2022. */
+const native2022Mint = '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9'
+
+export function isWrappedSol(mint: string): boolean {
+  return mint === nativeMint || mint === native2022Mint
+}
 
 const symbolMax = 32
 const nameMax = 64

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { SourceError } from '@assay/core'
 import { base58 } from '@scure/base'
 import type { ConnectorState, Page, AccountReader, WalletCredentials, Window } from '../kit/connector.ts'
+import { toAssociatedAddress } from './addresses.ts'
 import { nativeMint } from './assets.ts'
 import { connector } from './connector.ts'
 import { toMetadataAddress } from './names.ts'
@@ -207,6 +208,12 @@ describe('a Solana wallet', () => {
     // The metadata account of USDC, as explorers show it.
     assert.equal(toMetadataAddress(usdc), '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq')
     assert.throws(() => toMetadataAddress(usdc.replace('E', '0')), isFault('unreadable_answer'))
+  })
+
+  it('the associated account of a token follows from the wallet and the mint', () => {
+    // As @solana/kit computes it.
+    const address = toAssociatedAddress('vines1vzrYbzLMRdu58ou5XTby4qAqVRLmqo36NKPTg', usdc)
+    assert.equal(address, '9jrTvdU2Am3UmgSAX8EKS9wwrSufkWRbZzEukDogqpQg')
   })
 })
 

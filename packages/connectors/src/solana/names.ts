@@ -7,12 +7,11 @@
  * account are requested and not all that its author wrote, for a limited number of tokens, and a token whose name cannot
  * be had is called by its mint.
  */
-import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
 import { base58 } from '@scure/base'
 import { z } from 'zod'
-import { isAddress, isPublicKey } from './addresses.ts'
-import { findKnownToken, nativeMint, toTokenName, type TokenName } from './assets.ts'
+import { isAddress, toProgramAddress } from './addresses.ts'
+import { findKnownToken, isWrappedSol, toTokenName, type TokenName } from './assets.ts'
 import { commitment, type Rpc } from './rpc.ts'
 
 /** Returns the tokens that have a name. A mint without a name, and one that the registry knows, is left out. */
@@ -25,7 +24,7 @@ export const accountsPerCallMax = 100
 export function createNames(rpc: Rpc): FetchNames {
   const known = new Map<string, TokenName | undefined>()
   return async (mints) => {
-    const asked = [...new Set(mints)].filter((mint) => mint !== nativeMint && findKnownToken(mint) === undefined)
+    const asked = [...new Set(mints)].filter((mint) => !isWrappedSol(mint) && findKnownToken(mint) === undefined)
     const unknown = asked.filter((mint) => !known.has(mint)).slice(0, mintsPerReadMax)
     for (let at = 0; at < unknown.length; at += mintsPerCall) {
       const some = unknown.slice(at, at + mintsPerCall)
@@ -117,20 +116,7 @@ function findText(bytes: Buffer, start: number): { text: string; end: number } |
 
 const metadataProgram = base58.decode('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 
-/**
- * The address of a program account is a hash that is not a public key: the first number from 255 down that gives one
- * counts.
- */
 export function toMetadataAddress(mint: string): string {
   if (!isAddress(mint)) throw new SourceError('unreadable_answer', 'a mint is not an address')
-  const seeds = [Buffer.from('metadata'), metadataProgram, base58.decode(mint)]
-  for (let bump = 255; bump >= 0; bump -= 1) {
-    const hash = createHash('sha256')
-    for (const part of [...seeds, [bump], metadataProgram, Buffer.from('ProgramDerivedAddress')]) {
-      hash.update(Uint8Array.from(part))
-    }
-    const address = hash.digest()
-    if (!isPublicKey(address)) return base58.encode(address)
-  }
-  throw new RangeError('no address of a program follows from this mint')
+  return toProgramAddress(metadataProgram, [Buffer.from('metadata'), metadataProgram, base58.decode(mint)])
 }

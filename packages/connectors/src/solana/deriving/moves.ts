@@ -5,16 +5,22 @@
  * lamports of a token account are not part of it: anyone can pay some in, and the owner is not always the one who gets
  * them when the account is closed (docs/decisions/0030).
  */
-import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { Decimal } from '@assay/core'
+import { toAssociatedAddress, tokenPrograms } from '../addresses.ts'
+import { coin, isWrappedSol, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { ChainTransaction, Sides, TokenBalance } from '../records.ts'
 
-export interface Own {
+export interface Given {
   address: string
   /** Token accounts whose lists contain the transaction: early nodes did not report owners. */
   tokens: ReadonlySet<string>
   /** Stake accounts whose lists contain the transaction, and whether they were the wallet's before and after it. */
   stakes: ReadonlyMap<string, Sides>
+}
+
+interface Own extends Given {
+  /** The wallet signed the transaction. */
+  hasSigned: boolean
 }
 
 export interface TokenMove {
@@ -31,8 +37,10 @@ export interface Moves {
   staked: bigint
   /** In lamports; zero when another account paid it. */
   fee: bigint
-  /** What the wallet paid as deposits of token accounts, its own and others'; negative when it got more back. */
-  deposit: bigint
+  /** What the wallet paid as deposits of token accounts, its own and others'. */
+  paidDeposits: bigint
+  /** What it got back when token accounts of its own were closed. */
+  returnedDeposits: bigint
   tokens: readonly TokenMove[]
   /** Accounts whose lamports moved the other way. */
   others: readonly string[]
@@ -54,32 +62,49 @@ interface Account {
   tokenAfter: TokenBalance | undefined
 }
 
-export function toMoves(transaction: ChainTransaction, own: Own): Moves {
+export function toMoves(transaction: ChainTransaction, given: Given): Moves {
   const { meta } = transaction
   const keys = transaction.transaction.message.accountKeys
   const accounts = listAccounts(transaction)
-  const isPayer = keys[0]?.pubkey === own.address
-  const fee = isPayer ? BigInt(meta.fee) : 0n
+  const hasSigned = keys.some(({ pubkey, signer }) => signer && pubkey === given.address)
+  const own = { ...given, hasSigned }
+  const fee = keys[0]?.pubkey === own.address ? BigInt(meta.fee) : 0n
   const changes = accounts.map((account) => ({ account, ...toChange(account, own) }))
-  const left = sumOf(accounts.filter(({ key }) => key === own.address).map(({ before, after }) => before - after)) - fee
-  const deposits = sumOf(accounts.map((account) => toDeposit(account, own)))
-  // The balances do not say who paid a deposit, or got it. The wallet paid it if as much left its account, and got it
-  // if as much came. In a transaction of its own it may have spent what came back.
-  const deposit = (deposits > 0n ? left >= deposits : isPayer || left <= deposits) ? deposits : 0n
-  const liquid = sumOf(changes.map((change) => change.liquid)) + fee + deposit
+  const { paidDeposits, returnedDeposits } = findDeposits(transaction, changes, own)
+  const liquid = sumOf(changes.map((change) => change.liquid)) + fee + paidDeposits - returnedDeposits
   const staked = sumOf(changes.map((change) => change.staked))
   return {
-    ...{ liquid, staked, fee, deposit },
+    ...{ liquid, staked, fee, paidDeposits, returnedDeposits },
     tokens: listTokenMoves(accounts, own, transaction.names),
     others: changes.flatMap(({ account, isOwn }) => {
       const change = account.after - account.before
       return !isOwn && change !== 0n && change > 0n !== liquid + staked > 0n ? [ownerOf(account) ?? account.key] : []
     }),
-    isFailed: meta.err !== null && meta.err !== undefined,
-    isOwn: keys.some(({ pubkey, signer }) => signer && pubkey === own.address),
+    isFailed: isFailed(transaction),
+    isOwn: hasSigned,
     isStakeNew: [...own.stakes.values()].some((sides) => sides.isOwn && !sides.wasOwn),
-    isComplete: Array.isArray(meta.preTokenBalances) && Array.isArray(meta.postTokenBalances),
+    isComplete: hasTokenBalances(transaction),
   }
+}
+
+function isFailed({ meta }: ChainTransaction): boolean {
+  return meta.err !== null && meta.err !== undefined
+}
+
+/** From then on the nodes of the main network reported balances of tokens; their answers about earlier times have none. */
+const tokenBalancesSinceMs = Date.UTC(2021, 2, 1)
+
+/**
+ * Old transactions have empty lists, and some nodes leave the lists out (github.com/solana-labs/solana, issue 30000). A
+ * transaction that failed moved no tokens.
+ */
+function hasTokenBalances(transaction: ChainTransaction): boolean {
+  const { preTokenBalances: before, postTokenBalances: after } = transaction.meta
+  if (!Array.isArray(before) || !Array.isArray(after)) return false
+  if (before.length + after.length > 0 || isFailed(transaction)) return true
+  if (Number(transaction.blockTime) * 1_000 >= tokenBalancesSinceMs) return true
+  const programs = new Set<string>(tokenPrograms)
+  return !transaction.transaction.message.accountKeys.some(({ pubkey }) => programs.has(pubkey))
 }
 
 function listAccounts({ transaction, meta }: ChainTransaction): Account[] {
@@ -95,7 +120,14 @@ function listAccounts({ transaction, meta }: ChainTransaction): Account[] {
   }))
 }
 
-function toChange(account: Account, own: Own): { liquid: bigint; staked: bigint; isOwn: boolean } {
+/** What one account changed in the wallet's SOL, in lamports. */
+interface Change {
+  liquid: bigint
+  staked: bigint
+  isOwn: boolean
+}
+
+function toChange(account: Account, own: Own): Change {
   const { key, before, after, tokenBefore, tokenAfter } = account
   if (key === own.address) return { liquid: after - before, staked: 0n, isOwn: true }
   const sides = own.stakes.get(key)
@@ -108,13 +140,18 @@ function toChange(account: Account, own: Own): { liquid: bigint; staked: bigint;
 }
 
 function toWrapped(balance: TokenBalance | undefined): bigint {
-  return balance?.mint === nativeMint ? BigInt(balance.uiTokenAmount.amount) : 0n
+  return balance !== undefined && isWrappedSol(balance.mint) ? BigInt(balance.uiTokenAmount.amount) : 0n
 }
 
-/** An account may change hands in a transaction, so both sides are checked. */
+/**
+ * An account may change hands in a transaction, so both sides are checked. Where no owner is reported, what is the
+ * wallet's today need not have been then: anyone can hand an old account over. The associated account was always the
+ * wallet's, and so was one that moved with the wallet's signature.
+ */
 function isOwnToken(balance: TokenBalance | undefined, { key }: Account, own: Own): boolean {
   if (balance === undefined) return false
-  return typeof balance.owner === 'string' ? balance.owner === own.address : own.tokens.has(key)
+  if (typeof balance.owner === 'string') return balance.owner === own.address
+  return own.tokens.has(key) && (own.hasSigned || key === toAssociatedAddress(own.address, balance.mint))
 }
 
 function ownerOf({ tokenBefore, tokenAfter }: Account): string | undefined {
@@ -139,13 +176,42 @@ function toDeposit(account: Account, own: Own): bigint {
   return deposit <= depositMax && deposit >= -depositMax ? deposit : 0n
 }
 
+/**
+ * The balances do not say who paid a deposit, or got it. The wallet paid it if as much left its own account, or came to
+ * it from its stakes, its wrapped SOL and its closed accounts, unless the payer of the fee lost as much. It got a deposit
+ * back if as much came, or if it signed and the payer of the fee did not get it: then it may have spent it at once.
+ */
+function findDeposits(
+  { transaction, meta }: ChainTransaction,
+  changes: readonly (Change & { account: Account })[],
+  own: Own,
+): Pick<Moves, 'paidDeposits' | 'returnedDeposits'> {
+  const deposits = changes.map(({ account }) => toDeposit(account, own))
+  const opened = sumOf(deposits.filter((one) => one > 0n))
+  const closed = -sumOf(deposits.filter((one) => one < 0n))
+  const lostOf = (address: string | undefined): bigint =>
+    sumOf(changes.map(({ account }) => (account.key === address ? account.before - account.after : 0n)))
+  const payer = transaction.message.accountKeys[0]?.pubkey
+  const isPayer = payer === own.address
+  const left = lostOf(own.address) - (isPayer ? BigInt(meta.fee) : 0n)
+  const lostBySponsor = isPayer ? 0n : lostOf(payer) - BigInt(meta.fee)
+  // A sponsor may have paid a tip out of it.
+  const isReturned = -left >= closed || (own.hasSigned && -2n * lostBySponsor < closed)
+  const returnedDeposits = isReturned ? closed : 0n
+  const elsewhere = changes.filter(({ account }) => account.key !== own.address)
+  const freed = [sumOf(elsewhere.map(({ liquid }) => -liquid)), sumOf(elsewhere.map(({ staked }) => -staked))]
+  const spent = left + returnedDeposits + sumOf(freed.filter((one) => one > 0n))
+  const isPaid = spent >= opened && (isPayer || lostBySponsor < opened)
+  return { paidDeposits: isPaid ? opened : 0n, returnedDeposits }
+}
+
 function listTokenMoves(accounts: readonly Account[], own: Own, names: ChainTransaction['names']): TokenMove[] {
   const sides = accounts.flatMap((account) =>
     [
       { balance: account.tokenBefore, sign: -1n },
       { balance: account.tokenAfter, sign: 1n },
     ].flatMap(({ balance, sign }) =>
-      balance === undefined || balance.mint === nativeMint
+      balance === undefined || isWrappedSol(balance.mint)
         ? []
         : [
             {

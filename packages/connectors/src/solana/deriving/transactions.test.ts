@@ -6,9 +6,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isSpamTransfer, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
+import { toAssociatedAddress } from '../addresses.ts'
 import { nativeMint } from '../assets.ts'
 import { toBody, type Sides } from '../records.ts'
-import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransaction } from '../test-node.ts'
+import {
+  friend,
+  rent,
+  toAnswer,
+  tokenProgram,
+  usdc,
+  wallet,
+  type TestAccount,
+  type TestTransaction,
+} from '../test-node.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
 const signature = 'signature'
@@ -175,6 +185,118 @@ describe('transactions of Solana', () => {
       { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
     ])
     assert.deepEqual(told(closed), ['uncategorized other confirmed'])
+  })
+
+  it('a deposit that a sponsor pays does not change what the wallet sold, sent or staked', () => {
+    const sponsor = { key: 'Sponsor', signer: true, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n }
+    const opened = { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) }
+    const spender = { key: wallet, signer: true, before: 3_000_000_000n, after: 2_000_000_000n }
+    const sent = derive([sponsor, spender, opened, { key: friend, before: 0n, after: 1_000_000_000n }])
+    assert.deepEqual(told(sent), ['send withdrawal confirmed', '-1 SOL'])
+    const locked = { key: stake, before: 0n, after: 1_000_000_000n }
+    const isNew = { wasOwn: false, isOwn: true }
+    assert.deepEqual(told(derive([sponsor, spender, opened, locked], {}, [wallet, stake], isNew)), [
+      'input_and_output staking_lock confirmed',
+      '+1 SOL staked',
+      '-1 SOL',
+    ])
+  })
+
+  it('a deposit may be paid from what comes back in the same transaction', () => {
+    const gained = 1_000_000_000n - 5_000n - rent
+    const drafts = deriveAll(
+      [
+        { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + gained },
+        { key: stake, before: 1_000_000_000n, after: 0n },
+        { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) },
+      ],
+      {},
+      [wallet, stake],
+      { wasOwn: true, isOwn: false },
+    )
+    assert.deepEqual(drafts.map(told), [
+      [
+        'input_and_output staking_unlock confirmed',
+        '+1 SOL',
+        '-1 SOL staked',
+        'fee 0.000005 SOL',
+        'fee 0.00203928 SOL',
+      ],
+    ])
+  })
+
+  it('a deposit that comes back is the wallet’s beside one that another pays at the same time', () => {
+    const drafts = deriveAll([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - 5_000n + rent },
+      { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 5_000_000n, undefined) },
+      { key: friend, signer: true, before: 1_000_000_000n, after: 1_000_000_000n - rent },
+      { key: 'FriendsUsdc', before: 0n, after: rent, token: token(friend, undefined, 5_000_000n) },
+    ])
+    assert.deepEqual(drafts.map(told), [
+      ['send withdrawal confirmed', '-5 USDC', 'fee 0.000005 SOL'],
+      ['receive transfer confirmed', '+0.00203928 SOL'],
+    ])
+    // A sponsor pays the fee, and the wallet sends on what came back.
+    const spent = deriveAll([
+      { key: 'Sponsor', signer: true, before: 1_000_000_000n, after: 1_000_000_000n - 5_000n },
+      { key: wallet, signer: true, before: 1_000_000_000n, after: 0n },
+      { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
+      { key: friend, before: 0n, after: 1_000_000_000n + rent },
+    ])
+    assert.deepEqual(spent.map(told), [
+      ['send withdrawal confirmed', '-1.00203928 SOL'],
+      ['receive transfer confirmed', '+0.00203928 SOL'],
+    ])
+  })
+
+  it('an old account that a stranger hands over has no part in the time before owners were reported', () => {
+    const stranger = { key: friend, before: 2_000_000_000n, after: 1_000_000_000n }
+    const paid = { key: ownUsdc, before: rent, after: rent, token: { mint: usdc, before: 0n, after: 7_000_000n } }
+    const of2021 = { atSeconds: 1_620_000_000 }
+    assert.deepEqual(told(derive([stranger, paid], of2021, [ownUsdc])), ['uncategorized other confirmed'])
+    // The wallet signed, so it had the account already.
+    const signer = { key: wallet, signer: true, before: 7n, after: 7n }
+    assert.deepEqual(told(derive([stranger, signer, paid], of2021, [ownUsdc])), [
+      'input_only airdrop confirmed',
+      '+7 USDC',
+    ])
+    // No one else ever had the associated account.
+    const associated = toAssociatedAddress(wallet, usdc)
+    const [received] = toTransactions(
+      [recordOf({ ...of2021, accounts: [stranger, { ...paid, key: associated }] }, { partition: associated })],
+      {
+        state: { address: wallet, tokens: [associated], stakes: [] },
+      },
+    )
+    assert.deepEqual(received && told(received), ['input_only airdrop confirmed', '+7 USDC'])
+  })
+
+  it('a transaction with tokens from before nodes reported them is marked as incomplete', () => {
+    const wrapped = (atSeconds: number) =>
+      derive(
+        [
+          { key: wallet, before: 5_000_000_000n, after: 3_000_000_000n },
+          { key: 'Wrapped', before: rent, after: 2_000_000_000n + rent },
+          { key: tokenProgram, before: 1n, after: 1n },
+        ],
+        { atSeconds },
+      ).incomplete
+    assert.deepEqual(wrapped(1_608_579_465), ['inputs', 'outputs'])
+    assert.deepEqual(wrapped(1_650_000_000), [])
+  })
+
+  it('wrapped SOL of Token-2022 is SOL too', () => {
+    const mint = '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9'
+    const drafts = deriveAll([
+      { key: wallet, before: 9_000_000_000n, after: 4_000_000_000n - 5_000n - rent },
+      {
+        key: 'Wrapped',
+        before: 0n,
+        after: rent + 5_000_000_000n,
+        token: token(wallet, undefined, 5_000_000_000n, mint),
+      },
+    ])
+    assert.deepEqual(drafts.map(told), [['output_only fee confirmed', '-0.00204428 SOL']])
   })
 
   it('SOL that is put into a token account is not the wallet’s, neither a stranger’s nor its own', () => {

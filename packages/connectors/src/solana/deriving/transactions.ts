@@ -77,17 +77,19 @@ function toMoved(
   const returned = (key: string, fees: FeeLeg[]): TransactionDraft =>
     toDraft({
       ...{ ...common, naturalKey: key, ...kind('receive', 'transfer', 0.9), fees },
-      ...{ inputs: [toCoinLeg(-moves.deposit, 'liquid')], toAddress: address },
+      ...{ inputs: [toCoinLeg(moves.returnedDeposits, 'liquid')], toAddress: address },
       description: 'Deposit of a closed token account',
     })
-  if (moves.deposit < 0n && legs.inputs.length + legs.outputs.length === 0) return [returned(naturalKey, legs.fees)]
+  const isReturned = moves.returnedDeposits > 0n
+  if (isReturned && legs.inputs.length + legs.outputs.length === 0) return [returned(naturalKey, legs.fees)]
   const moved = toDraft({
     ...{ ...common, naturalKey, ...toKind(moves, legs), ...withFeeAlone(legs) },
     ...toSides(moves, legs, address),
     spam: isSpam(moves, legs),
-    description: moves.deposit > 0n ? `With a deposit of ${toSol(moves.deposit)} SOL for a token account` : null,
+    description:
+      moves.paidDeposits > 0n ? `With a deposit of ${toSol(moves.paidDeposits)} SOL for a token account` : null,
   })
-  return moves.deposit < 0n ? [moved, returned(`${naturalKey}:deposit`, [])] : [moved]
+  return isReturned ? [moved, returned(`${naturalKey}:deposit`, [])] : [moved]
 }
 
 interface Legs {
@@ -98,7 +100,7 @@ interface Legs {
   locked: bigint
 }
 
-function toLegs({ liquid, staked, fee, deposit, tokens }: Moves): Legs {
+function toLegs({ liquid, staked, fee, paidDeposits, tokens }: Moves): Legs {
   const isInside = liquid > 0n !== staked > 0n && liquid !== 0n && staked !== 0n
   const inside = !isInside ? 0n : staked > 0n ? least(staked, -liquid) : -least(-staked, liquid)
   const coins = [
@@ -120,7 +122,7 @@ function toLegs({ liquid, staked, fee, deposit, tokens }: Moves): Legs {
       ...coins.flatMap(({ lamports, place }) => (lamports < 0n ? [toCoinLeg(-lamports, place)] : [])),
       ...ofTokens(false),
     ],
-    fees: [...toFees(fee, 'network'), ...toFees(deposit, 'other')],
+    fees: [...toFees(fee, 'network'), ...toFees(paidDeposits, 'other')],
     locked: inside,
   }
 }
