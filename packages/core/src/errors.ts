@@ -114,7 +114,7 @@ export class SourceError extends Error {
   readonly retryAfterMs: number | undefined
   /** Of a `rate_limited`: the provider says that it counts our address, and not the key. */
   readonly isOfAddress: boolean
-  /** Of a `data_hole`: parts of the account of which nothing could be read, by names that a person knows. */
+  /** Parts of the account that are asked for again with the balances, by names that a person knows. */
   readonly unread: readonly string[]
 
   /** `detail` is for logs and must be free of secrets; what a person reads is written from the fault. */

@@ -39,13 +39,18 @@ export async function recordRecords(tx: Sql, ref: ConnectionRef, added: number):
  * The body of a CTE, for the statement that writes balances: they were read now. One row (user_key, tenant_key,
  * former_at), or none when the connection was removed; `former_at` is the reading before. The parameters are given by
  * their names, such as `$1`. A reading that waits for its proof keeps its place: otherwise one that is read again every
- * minute would never be judged.
+ * minute would never be judged. One that is not whole, because a network could not be read, is never judged.
  */
-export function toBalancesQuery(names: { userKey: string; connectionKey: string; now: string }): string {
+export function toBalancesQuery(names: {
+  userKey: string
+  connectionKey: string
+  now: string
+  isWhole: string
+}): string {
   const of = `user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer`
-  return `update connections c set balances_at = ${names.now}::timestamptz, balances_failed = false,
+  return `update connections c set balances_at = ${names.now}::timestamptz, balances_failed = not ${names.isWhole}::boolean,
       balances_since = coalesce(c.balances_since, ${names.now}::timestamptz),
-      unproved_at = coalesce(c.unproved_at, ${names.now}::timestamptz)
+      unproved_at = coalesce(c.unproved_at, case when ${names.isWhole}::boolean then ${names.now}::timestamptz end)
     from (select user_key, connection_key, balances_at as former_at from connections
       where ${of} and status <> 'removed' for update) b
     where c.${of.replace(' and ', ' and c.')} and c.user_key = b.user_key and c.connection_key = b.connection_key

@@ -120,6 +120,8 @@ export interface Connections extends Provisional {
    * are read.
    */
   recordRun(tx: Sql, ref: ConnectionRef, run: EndedRun): Promise<{ nextSyncInMs: number } | undefined>
+  /** How long it would wait for its next run, in milliseconds, if this one had ended well. */
+  findInterval(ref: ConnectionRef, jitter: number): Promise<number>
   /**
    * The same for a run that found nothing, and queues the next run, in one statement. Returns false and does nothing
    * when the run changes the connection after all: then call `recordRun`.
@@ -205,6 +207,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
       return recorded
     },
+    findInterval: (ref, jitter) => store.findInterval(db, ref, schedule, jitter),
     recordIdleRun: (ref, run, nextRun) => store.recordIdleRead(db, ref, { ...run, schedule }, nextRun),
     async recordRefresh(tx, ref, keyLane) {
       const recorded = await store.recordConnectionRead(tx, ref, { keyLane, plan: null })

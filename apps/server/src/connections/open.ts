@@ -10,7 +10,7 @@ import {
 } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
-import type { NonceRange } from '../metering/index.ts'
+import type { NonceRange, PartCalls } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { isDestroyed, openCredentials } from './credentials/credential-types.ts'
 import type { Sealer } from './credentials/seal.ts'
@@ -49,6 +49,7 @@ export interface OpenedConnection {
   /** Epoch ms; null when the key's rights were never read. */
   rightsCheckedAtMs: number | null
   nonces: Nonces
+  parts: PartCalls
   /** How many records are kept of all connections of the user. */
   userRecords: number
 }
@@ -66,6 +67,7 @@ export async function openConnection(
   const definition = deps.getDefinition(row.provider_id)
   const connector = await deps.loadConnector(row.provider_id)
   const nonces = createNonces(() => deps.now())
+  const parts: PartCalls = { reach: (_, request) => request() }
   const urls = {
     baseUrl: deps.providerUrls[row.provider_id],
     ...(deps.chainUrls === undefined ? {} : { chainUrls: deps.chainUrls }),
@@ -74,6 +76,7 @@ export async function openConnection(
     fetch: restrictFetch(deps.fetch, listOrigins(definition, urls)),
     now: () => deps.now(),
     nextNonce: () => nonces.next(),
+    reach: (part, request) => parts.reach(part, request),
     ...urls,
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
@@ -98,6 +101,7 @@ export async function openConnection(
     repairOf: row.repair_of,
     rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
     nonces,
+    parts,
     userRecords: Number(row.user_records),
   }
 }

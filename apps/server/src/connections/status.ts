@@ -22,8 +22,8 @@ export interface Failure {
   /** The key that was used: a failure of an old key does not concern a connection that was repaired since. */
   keyLane: string
   fault: Fault
-  /** Parts of the account of which nothing could be read. */
-  unread?: readonly string[]
+  /** The parts of the account that it is about, by names that a person knows. */
+  parts?: readonly string[]
   /** The balances were to be read, and could not be. */
   isOfBalances: boolean
   /** When the regular reading tries again. */
@@ -36,7 +36,7 @@ const readable = ['syncing', 'active', 'degraded'] as const
 
 /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
 export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
-  const { providerId, keyLane, fault, unread, isOfBalances, nextTryInMs, sinceMs } = failure
+  const { providerId, keyLane, fault, parts, isOfBalances, nextTryInMs, sinceMs } = failure
   if (needsTheOwner(fault)) {
     // Providers answer "unknown key" for an expired key; we know its end from when it was verified.
     const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
@@ -51,7 +51,7 @@ export async function recordFault(deps: StatusDeps, ref: ConnectionRef, failure:
     return false
   }
   const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
-  const { message: what } = describeFault(fault, providerName(providerId), unread)
+  const { message: what } = describeFault(fault, providerName(providerId), parts)
   const message = what + describeWait({ sinceMs, nextTryMs })
   return setBack(deps.db, ref, { cause: fault, message, keyLane, isOfBalances, nextSyncInMs: nextTryInMs })
 }

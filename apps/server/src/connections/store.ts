@@ -219,6 +219,18 @@ export async function recordConnectionRead(
   return row && { isNews: row.is_news, nextSyncInMs: row.next_ms }
 }
 
+/** How long a connection waits for its next run, by the schedule. */
+export async function findInterval(sql: Sql, ref: ConnectionRef, schedule: Schedule, jitter: number): Promise<number> {
+  const row = await sql.maybeRow<{ next_ms: number }>(
+    `select 1000 * extract(epoch from
+       ${toNextInterval({ now: '$3', schedule: '$4', jitter: '$5' })})::double precision as next_ms
+     from connections c join user_ledgers l on l.user_key = c.user_key
+     where c.user_key = $1::bigint and c.connection_key = $2`,
+    [...keysOf(ref), sql.now(), scheduleValues(schedule), jitter],
+  )
+  return row?.next_ms ?? 0
+}
+
 /**
  * The whole end of a run that found nothing: one statement, because most runs find nothing. Otherwise it does nothing
  * and returns false, and `recordConnectionRead` decides. It announces nothing, because nothing has changed.

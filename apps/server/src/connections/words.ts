@@ -43,12 +43,18 @@ const words: Record<Fault, Write> = {
     message: `${provider} asks us to wait before reading on.`,
     fix: 'Nothing to do: reading goes on by itself.',
   }),
-  venue_down: (provider) => ({
-    message: `${provider} cannot be reached at the moment.`,
+  venue_down: (provider, parts) => ({
+    message:
+      parts === ''
+        ? `${provider} cannot be reached at the moment.`
+        : `${provider}: ${parts} cannot be reached at the moment. Balances and history there are not up to date.`,
     fix: 'Try again in a few minutes.',
   }),
-  unreadable_answer: (provider) => ({
-    message: `${provider} sent data in a form that we cannot read.`,
+  unreadable_answer: (provider, parts) => ({
+    message:
+      parts === ''
+        ? `${provider} sent data in a form that we cannot read.`
+        : `${provider}: data of ${parts} came in a form that we cannot read. Balances and history there are not up to date.`,
     fix: 'Nothing to do: we try again, and this service may need an update.',
   }),
   clock_skew: (provider) => ({
@@ -59,7 +65,7 @@ const words: Record<Fault, Write> = {
     message:
       parts === ''
         ? `${provider} could not give a part of the history.`
-        : `${provider}: nothing could be read of ${parts} so far. Balances and history there are missing.`,
+        : `${provider}: ${parts} could not be read. Balances and history there are missing or not up to date.`,
     fix: 'See what was read to learn which part.',
   }),
 }

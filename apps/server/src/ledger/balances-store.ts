@@ -84,11 +84,12 @@ export async function keepBalances(
   ref: ConnectionRef,
   balances: readonly JudgedBalance[],
   assetKeys: ReadonlyMap<string, number>,
+  { isWhole }: { isWhole: boolean },
 ): Promise<'removed' | 'changed' | 'unchanged'> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
   const row = await sql.row<{ recorded: boolean; changed: boolean }>(
     `with recorded as (
-       ${toBalancesQuery({ userKey: '$1', connectionKey: '$2', now: '$3' })}
+       ${toBalancesQuery({ userKey: '$1', connectionKey: '$2', now: '$3', isWhole: '$8' })}
      ), given as materialized (
        select g.* from unnest($4::integer[], $5::numeric[], $6::numeric[], $7::boolean[])
          as g (asset_key, liquid, staked, spam), recorded
@@ -130,6 +131,7 @@ export async function keepBalances(
       held.map(({ liquid }) => liquid),
       held.map(({ staked }) => staked),
       held.map(({ spam }) => spam),
+      isWhole,
     ],
   )
   if (!row.recorded) return 'removed'

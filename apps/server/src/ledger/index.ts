@@ -87,8 +87,14 @@ export interface Ledger {
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
   /**
    * Keeps what the account holds now, and its value as far as prices are known. True when the holdings have changed.
+   * `isWhole` is false when a part of them is as it was last read.
    */
-  keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<boolean>
+  keepHoldings(
+    ref: ConnectionRef,
+    providerId: string,
+    balances: readonly Balance[],
+    reading?: { isWhole: boolean },
+  ): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
@@ -146,14 +152,14 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
     matchTransfers: (owner, mayContinue) => matchOwnTransfers(deps, owner, mayContinue),
 
-    async keepHoldings(ref, providerId, given) {
+    async keepHoldings(ref, providerId, given, reading = { isWhole: true }) {
       const balances = withSafeText(given)
       await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
       const held = deps.isWallet(providerId)
         ? balances.map((balance) => ({ ...withDistinctName(balance), spam: isSpamAsset(balance) }))
         : balances.map((balance) => ({ ...balance, spam: false }))
       const keys = await deps.assets.ensureKeys(db, held)
-      const kept = await keepBalances(db, ref, held, keys)
+      const kept = await keepBalances(db, ref, held, keys, reading)
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'
     },

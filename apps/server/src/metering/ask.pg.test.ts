@@ -9,7 +9,7 @@ import { createStillClock } from '../../../../test/still-clock.ts'
 import { until } from '../../../../test/until.ts'
 import { markInstallation, type Database } from '../db/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
-import { createMetering, type Ask, type Asked, type NonceRange } from './index.ts'
+import { createMetering, type Ask, type Asked, type NonceRange, type PartCalls } from './index.ts'
 
 const capacity = 20
 const cost: Cost = { calls: 2 }
@@ -33,7 +33,15 @@ describe('a call that another one follows', async () => {
     const log = pino({ level: 'silent' })
     const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
     const start = (by = { interactive: false }): Ask => {
-      const asker = { connector, definition, userKey: '1', keyLane: 'a', status: 'active', nonces: createNonces() }
+      const asker = {
+        connector,
+        definition,
+        userKey: '1',
+        keyLane: 'a',
+        status: 'active',
+        nonces: createNonces(),
+        parts: createParts(),
+      }
       return metering.startAsking(asker, by)
     }
     return { db, start }
@@ -98,6 +106,10 @@ describe('a call that another one follows', async () => {
   })
 })
 
+function createParts(): PartCalls {
+  return { reach: (_, request) => request() }
+}
+
 function createNonces(): NonceRange {
   const nonces: NonceRange = {
     last: undefined,
@@ -136,7 +148,7 @@ describe('a provider that counts our address', async () => {
     const log = pino({ level: 'silent' })
     const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
     const call: Asking['call'] = async (caller, error) => {
-      const asker = { connector, definition, ...caller, nonces: createNonces() }
+      const asker = { connector, definition, ...caller, nonces: createNonces(), parts: createParts() }
       const ask = metering.startAsking(asker, { interactive: true })
       const { kind } = await ask(cost, async () => {
         if (error !== undefined) throw error
@@ -221,6 +233,96 @@ describe('a provider that counts our address', async () => {
     await pass(60)
     assert.equal(await call(pending(ofUser('4'))), 'answer')
     assert.equal(await readProbes(), undefined)
+  })
+})
+
+/** Jobs of several users, while the clock stands still. */
+describe('a part of a provider that has hosts of its own', async () => {
+  const kraken = await loadConnector('kraken')
+  const definition = getDefinition('kraken')
+
+  interface Parts {
+    /** A job of its own, which calls these parts in one call; those that it names as silent do not answer. */
+    call(caller: Caller, parts: readonly string[], silent?: readonly string[]): Promise<string[]>
+    /** The parts that were really called, since the last time. */
+    takeCalled(): string[]
+    listOpen(): Promise<string[]>
+    pass(seconds: number): Promise<unknown>
+  }
+
+  async function open(t: TestContext): Promise<Parts> {
+    const db = createStillClock().of((await testDatabase(t)).db)
+    await markInstallation(db, 'sandbox')
+    const log = pino({ level: 'silent' })
+    const metering = createMetering({ db, random: () => 0, scaleWait: (ms) => ms, egress: 'main', log })
+    let called: string[] = []
+    return {
+      async call(caller, parts, silent = []) {
+        const asker = { connector: kraken, definition, ...caller, nonces: createNonces(), parts: createParts() }
+        const ask = metering.startAsking(asker, { interactive: true })
+        const outcomes: string[] = []
+        const asked = await ask({}, async () => {
+          for (const part of parts) {
+            try {
+              await asker.parts.reach(part, async () => {
+                called.push(part)
+                if (silent.includes(part)) throw new NoAnswer('timeout')
+              })
+              outcomes.push('answer')
+            } catch (error) {
+              assert.ok(error instanceof SourceError)
+              outcomes.push(error.name)
+            }
+          }
+          return {}
+        })
+        assert.equal(asked.kind, 'answer')
+        return outcomes
+      },
+      takeCalled() {
+        const taken = called
+        called = []
+        return taken
+      },
+      async listOpen() {
+        const rows = await db.rows<{ name: string }>(
+          'select provider_id as name from circuits where opened_at is not null order by 1',
+        )
+        return rows.map(({ name }) => name)
+      },
+      pass: (seconds) => db.clock.advance(seconds * 1_000),
+    }
+  }
+  const [a, b, c] = [ofUser('1'), ofUser('2'), ofUser('3')]
+  const both = ['north', 'south']
+
+  it('and does not answer is called by one job at a time, and the others are called by all', async (t) => {
+    const { call, takeCalled, listOpen, pass } = await open(t)
+    for (const caller of [a, b, c, a, b]) {
+      assert.deepEqual(await call(caller, both, ['north']), ['SourceError', 'answer'])
+    }
+    assert.deepEqual(await listOpen(), ['kraken/north'])
+    takeCalled()
+    assert.deepEqual(await call(ofUser('4'), both), ['CircuitOpen', 'answer'])
+    assert.deepEqual(takeCalled(), ['south'])
+
+    await pass(31)
+    assert.deepEqual(await call(a, both, ['north']), ['SourceError', 'answer'])
+    assert.deepEqual(await call(b, both), ['CircuitOpen', 'answer'])
+    await pass(61)
+    assert.deepEqual(await call(b, both), ['answer', 'answer'])
+    assert.deepEqual(await listOpen(), [])
+  })
+
+  it('is called on after a silence among answers, and by users of whom fewer than three met a silence', async (t) => {
+    const { call, listOpen } = await open(t)
+    for (const caller of [a, b, c, a, b]) {
+      await call(caller, ['north'], ['north'])
+      await call(ofUser('4'), ['north'])
+    }
+    for (const caller of [a, b, a, b, a, b]) await call(caller, ['north'], ['north'])
+    assert.deepEqual(await listOpen(), [])
+    assert.deepEqual(await call(c, ['north']), ['answer'])
   })
 })
 

@@ -3,11 +3,14 @@
  * One statement precedes every call. In a long walk it runs while the call before is under way, so that the provider is
  * never waiting for the database. The connector says how many calls may be under way at once; the default is one.
  *
+ * Of a provider whose parts have hosts of their own, each request also passes the circuit of its part (`PartCalls`).
+ *
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act
  * on the outcome; they catch nothing.
  */
-import type { Connector, Cost, ProviderDefinition, Spent } from '@assay/connectors'
+import type { Connector, Cost, Io, ProviderDefinition, Spent } from '@assay/connectors'
 import { NoAnswer, SourceError } from '@assay/core'
+import { partSeparator, type CircuitState } from './budget-store.ts'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
 import type { Slowness } from './slowness.ts'
@@ -43,6 +46,12 @@ export interface NonceRange {
   use(last: bigint): void
 }
 
+/** How the connector calls the parts of a provider that have hosts of their own. */
+export interface PartCalls {
+  /** Set when a job begins to ask. Until then, nothing stands before a request. */
+  reach: NonNullable<Io['reach']>
+}
+
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
   definition: Pick<ProviderDefinition, 'streams'>
@@ -51,6 +60,7 @@ export interface Asker {
   /** Failures of a connection that was never read to the end (`pending`, `syncing`) say nothing about the provider. */
   status: string
   nonces: NonceRange
+  parts: PartCalls
 }
 
 interface AskDeps {
@@ -77,9 +87,9 @@ export function startAsking(
   // Anyone can use up what an exchange allows to a key of their own, and offer that key again and again.
   const isVerified = asker.status !== 'pending'
   const { providerId } = asker.connector
-  let entry: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
-  /** The provider was failing when this job began, or has failed since: an answer ends the outage. */
-  let wasFailing = false
+  const passage = createPassage(circuits, asker, providerId)
+  let circuitsOfParts: ReadonlyMap<string, CircuitState> = new Map()
+  asker.parts.reach = createReach(circuits, asker, (name) => circuitsOfParts.get(name))
   /** How often the provider said "too many". */
   let limitErrors = 0
   const gate = createGate(asker.connector.atOnce?.callsMax ?? 1)
@@ -87,34 +97,28 @@ export function startAsking(
   const isAlone = asker.connector.atOnce === undefined
   const { enterNow, enterAhead } = createTurnstile(enter)
   // The first call reserves the nonces, which two would take from each other; during an outage one call is the probe.
-  const entrance = createEntrance(() => entry === 'answered')
+  const entrance = createEntrance(passage.isOpen)
 
   async function enter(cost: Cost, { mayWait, isFollowed }: EntryOptions): Promise<Stop | Entered> {
     // A long walk leaves the people's share to the others. A refresh of three long histories would otherwise take each
     // token before there are enough for a check of a key.
     const by = { interactive: interactive && !isFollowed, mayWait, isVerified }
-    const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, by, () => ({
-      providerId: entry === 'outside' ? providerId : null,
+    const admission = await budgets.admit(asker, cost, by, () => ({
+      providerId: passage.isOutside() ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
     }))
+    const { waitMs, holdsKey, lastNonce, circuit, left } = admission
     // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
     if (!holdsKey) return { kind: 'overtaken' }
     if (lastNonce !== undefined) nonces.use(lastNonce)
     const isBarred = circuit?.open === true && circuit.wait_ms > 0
     if (waitMs > 0 && !isBarred) return { kind: 'wait', ms: waitMs }
-    if (entry === 'outside') {
-      const entered = await circuits.enter(providerId, circuit, { isProven: isProven(asker) })
-      if (entered instanceof CircuitOpen) return { kind: 'fault', error: entered }
-      entry = entered
-      wasFailing = circuit !== undefined
+    if (passage.isOutside()) {
+      const barred = await passage.enter(circuit)
+      if (barred !== undefined) return { kind: 'fault', error: barred }
+      circuitsOfParts = admission.circuitsOfParts
     }
     return { kind: 'entered', left }
-  }
-
-  async function hearAnswer(): Promise<void> {
-    const isNews = entry !== 'answered' && wasFailing
-    entry = 'answered'
-    if (isNews) await circuits.recordAnswer(providerId)
   }
 
   async function hearFault(error: SourceError, cost: Cost, limitErrorsBefore: number): Promise<void> {
@@ -124,21 +128,17 @@ export function startAsking(
       const { retryAfterMs: forMs = 0, isOfAddress } = error
       await budgets.recordLimitError(asker, cost, { forMs, isOfAddress, userKey: isVerified ? userKey : null })
     }
-    if (!(error instanceof NoAnswer)) return hearAnswer()
-    const wasProbe = entry === 'probing'
-    entry = 'outside'
-    wasFailing = true
-    await circuits.recordSilence(providerId, isProven(asker) ? userKey : null, wasProbe)
+    await passage.hear(error)
   }
 
   async function askNow<T extends object>(cost: Cost, call: () => Promise<T>, isFollowed: boolean): Promise<Asked<T>> {
     const entered = await enterNow(cost, isFollowed)
     if (entered.kind !== 'entered') return entered
     const limitErrorsBefore = limitErrors
-    const entering = isAlone && isFollowed && entry === 'answered' ? enterAhead(cost) : undefined
+    const entering = isAlone && isFollowed && passage.isOpen() ? enterAhead(cost) : undefined
     try {
       const answer = await slowness.time(providerId, call)
-      await hearAnswer()
+      await passage.hear()
       await budgets.recordSpent(asker, entered.left, spentOf(answer))
       return { kind: 'answer', answer }
     } catch (error) {
@@ -151,6 +151,89 @@ export function startAsking(
   }
 
   return (cost, call, { isFollowed = false } = {}) => gate(() => entrance(() => askNow(cost, call, isFollowed)))
+}
+
+/** Where one job stands at a circuit. */
+interface Passage {
+  /** The circuit has to be entered, at first and after each silence. */
+  isOutside(this: void): boolean
+  /** The last call was answered. */
+  isOpen(this: void): boolean
+  /** `circuit` is its newest known state. Undefined when the call may be made. */
+  enter(this: void, circuit: CircuitState | undefined): Promise<CircuitOpen | undefined>
+  /** The call was answered, with an error or without; only a NoAnswer is silence. */
+  hear(this: void, error?: SourceError): Promise<void>
+}
+
+function createPassage(circuits: Circuits, asker: Asker, name: string): Passage {
+  let entry: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
+  /** The circuit was failing when this job began, or has failed since: an answer ends the outage. */
+  let wasFailing = false
+  return {
+    isOutside: () => entry === 'outside',
+    isOpen: () => entry === 'answered',
+    async enter(circuit) {
+      const entered = await circuits.enter(name, circuit, { isProven: isProven(asker) })
+      if (entered instanceof CircuitOpen) return entered
+      entry = entered
+      wasFailing ||= circuit !== undefined
+      return undefined
+    },
+    async hear(error) {
+      if (error instanceof NoAnswer) {
+        const wasProbe = entry === 'probing'
+        entry = 'outside'
+        wasFailing = true
+        await circuits.recordSilence(name, isProven(asker) ? asker.userKey : null, wasProbe)
+        return
+      }
+      const isNews = entry !== 'answered' && wasFailing
+      entry = 'answered'
+      if (isNews) await circuits.recordAnswer(name)
+    },
+  }
+}
+
+/**
+ * `find` returns the state of a circuit as it was when the job began. A part that opens later is met by the next job.
+ * The silence of a part is passed on as a fault that the provider's own circuit does not count.
+ */
+function createReach(
+  circuits: Circuits,
+  asker: Asker,
+  find: (name: string) => CircuitState | undefined,
+): PartCalls['reach'] {
+  const gates = new Map<string, { passage: Passage; entrance: Gate }>()
+
+  function gateOf(name: string): { passage: Passage; entrance: Gate } {
+    const known = gates.get(name)
+    if (known !== undefined) return known
+    const passage = createPassage(circuits, asker, name)
+    const gate = { passage, entrance: createEntrance(passage.isOpen) }
+    gates.set(name, gate)
+    return gate
+  }
+
+  return (part, request) => {
+    const name = `${asker.connector.providerId}${partSeparator}${part}`
+    const { passage, entrance } = gateOf(name)
+    return entrance(async () => {
+      const barred = passage.isOutside() ? await passage.enter(find(name)) : undefined
+      if (barred !== undefined) throw barred
+      try {
+        const answer = await request()
+        await passage.hear()
+        return answer
+      } catch (error) {
+        if (!(error instanceof SourceError)) throw error
+        await passage.hear(error)
+        if (!(error instanceof NoAnswer)) throw error
+        const { message, retryAfterMs } = error
+        const more = retryAfterMs === undefined ? {} : { retryAfterMs }
+        throw new SourceError('venue_down', message, { ...more, cause: error })
+      }
+    })
+  }
 }
 
 interface EntryOptions {

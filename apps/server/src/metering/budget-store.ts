@@ -120,6 +120,9 @@ export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): P
   return { waitMs: row.taken ? 0 : row.wait_ms }
 }
 
+/** Between the id of a provider and the name of its part. */
+export const partSeparator = '/'
+
 export interface CircuitState {
   failing_since: string
   open: boolean
@@ -147,6 +150,8 @@ export interface CallAdmission {
   lastNonce: bigint | undefined
   /** Undefined while the provider answers. While it is open and no probe is due, nothing is taken. */
   circuit: CircuitState | undefined
+  /** The circuits of the provider's parts that do not answer, by name. */
+  circuitsOfParts: ReadonlyMap<string, CircuitState>
   /** What is left in each bucket, when the call may be made. */
   left: ReadonlyMap<string, number>
 }
@@ -167,13 +172,15 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
     holds_key: boolean
     last_nonce: string | null
     circuit: CircuitState | null
+    circuits_of_parts: Record<string, CircuitState> | null
     left: Record<string, number> | null
   }>(
-    `with circuit as materialized (
-       select failing_since, opened_at is not null as open, probes,
+    `with failing as materialized (
+       select provider_id, failing_since, opened_at is not null as open, probes,
          greatest(0, ceil(1000 * extract(epoch from coalesce(probe_at, $3::timestamptz) - $3::timestamptz)))::double precision
            as wait_ms
-       from circuits where provider_id = $4::text
+       from circuits where provider_id = $4::text or starts_with(provider_id, $4::text || '${partSeparator}')
+     ), circuit as materialized (select * from failing where provider_id = $4::text
      ), fence as materialized (
        select $6::bigint is null
          or exists (select from key_nonces where key_lane = $5::text and high_water = $6::bigint) as held
@@ -187,6 +194,8 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
      )
      select ${isTaken} as taken, ${waitMs} as wait_ms, (select held from fence) as holds_key,
        (select high_water from reserved) as last_nonce, (select row_to_json(circuit) from circuit) as circuit,
+       (select json_object_agg(f.provider_id, row_to_json(f)) from failing f where f.provider_id <> $4::text)
+         as circuits_of_parts,
        (select json_object_agg(bucket, tokens) from taken) as left,
        case when $6::bigint is not null then ${withoutFlush} end`,
     [...toValues(sql, request.buckets), request.providerId, request.keyLane, last, atLeast, count],
@@ -196,6 +205,7 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
     holdsKey: row.holds_key,
     lastNonce: row.last_nonce === null ? undefined : BigInt(row.last_nonce),
     circuit: row.circuit ?? undefined,
+    circuitsOfParts: new Map(Object.entries(row.circuits_of_parts ?? {})),
     left: new Map(Object.entries(row.left ?? {})),
   }
 }

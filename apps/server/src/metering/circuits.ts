@@ -1,5 +1,6 @@
 /**
- * A circuit breaker for each provider, shared by the whole fleet. Without it, every connection would wait for its own
+ * A circuit breaker for each provider, shared by the whole fleet. A part of a provider that has hosts of its own, such
+ * as the node of one network, has a circuit of its own, whose name begins with that of the provider: `evm/base node`. Without it, every connection would wait for its own
  * timeout during an outage, and all of them would call at once when the provider comes back.
  *
  *   closed ──failures in a row, at several users─▶ open ──probe due──▶ half-open: one job asks, no other
@@ -13,7 +14,7 @@
 import { minuteMs, SourceError, toBackoffMs } from '@assay/core'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
-import type { CircuitState } from './budget-store.ts'
+import { partSeparator, type CircuitState } from './budget-store.ts'
 import * as store from './circuit-store.ts'
 
 /**
@@ -31,28 +32,31 @@ const probePause = { firstMs: 30_000, maxMs: 15 * minuteMs }
  */
 const probeLeaseMs = 30_000
 
-/** The provider was not called, because it is known to be down. */
+/** The provider, or a part of it, was not called, because it is known to be down. */
 export class CircuitOpen extends SourceError {
   /** Epoch ms: since when it has not answered. */
   readonly sinceMs: number
+  /** False for a part: the others may answer. */
+  readonly isOfProvider: boolean
 
-  constructor(providerId: string, sinceMs: number, retryAfterMs: number) {
-    super('venue_down', `${providerId} does not answer and is not asked for now`, { retryAfterMs })
+  constructor(name: string, sinceMs: number, retryAfterMs: number) {
+    super('venue_down', `${name} does not answer and is not asked for now`, { retryAfterMs })
     this.name = 'CircuitOpen'
     this.sinceMs = sinceMs
+    this.isOfProvider = !name.includes(partSeparator)
   }
 }
 
 export interface Circuits {
   /** `probing` for the one caller that probes a provider during an outage; CircuitOpen when calls are not allowed. */
   enter(
-    providerId: string,
+    name: string,
     circuit: CircuitState | undefined,
     by: { isProven: boolean },
   ): Promise<'entered' | 'probing' | CircuitOpen>
-  recordAnswer(providerId: string): Promise<void>
+  recordAnswer(name: string): Promise<void>
   /** `userKey` is null for a key that was never read to the end: its failure counts only if it was the probe. */
-  recordSilence(providerId: string, userKey: string | null, wasProbe: boolean): Promise<void>
+  recordSilence(name: string, userKey: string | null, wasProbe: boolean): Promise<void>
 }
 
 export interface CircuitDeps {
@@ -65,28 +69,28 @@ export interface CircuitDeps {
 
 export function createCircuits({ db, random, scaleWait, log }: CircuitDeps): Circuits {
   return {
-    async enter(providerId, circuit, { isProven }) {
+    async enter(name, circuit, { isProven }) {
       if (circuit?.open !== true) return 'entered'
       const laterMs = isProven ? 0 : scaleWait(toPauseMs(circuit.probes))
       const isDue = circuit.wait_ms === 0
-      if (isDue && (await store.claimProbe(db, providerId, { leaseMs: probeLeaseMs, laterMs }))) return 'probing'
-      return toCircuitOpen(providerId, { ...circuit, wait_ms: isDue ? laterMs : circuit.wait_ms }, random())
+      if (isDue && (await store.claimProbe(db, name, { leaseMs: probeLeaseMs, laterMs }))) return 'probing'
+      return toCircuitOpen(name, { ...circuit, wait_ms: isDue ? laterMs : circuit.wait_ms }, random())
     },
 
-    async recordAnswer(providerId) {
-      if (await store.deleteOutage(db, providerId)) log.info({ provider: providerId }, 'provider answers again')
+    async recordAnswer(name) {
+      if (await store.deleteOutage(db, name)) log.info({ provider: name }, 'provider answers again')
     },
 
-    async recordSilence(providerId, userKey, wasProbe) {
+    async recordSilence(name, userKey, wasProbe) {
       if (userKey === null && !wasProbe) return
       const probeInMs = await db.transaction(async (tx) => {
-        const row = await store.lockOutage(tx, providerId)
+        const row = await store.lockOutage(tx, name)
         const next = afterSilence(row, { userKey, wasProbe, random: random() })
         const waitMs = next.probeInMs === null ? null : scaleWait(next.probeInMs)
-        await store.writeOutage(tx, providerId, { ...next, probeInMs: waitMs })
+        await store.writeOutage(tx, name, { ...next, probeInMs: waitMs })
         return waitMs
       })
-      if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'provider does not answer')
+      if (probeInMs !== null) log.warn({ provider: name, probeInMs }, 'provider does not answer')
     },
   }
 }
@@ -108,9 +112,9 @@ export async function findCircuitOpen(sql: Sql, providerId: string): Promise<Cir
 }
 
 /** Up to half the wait later than the probe, so that callers do not all come back in the same second. */
-function toCircuitOpen(providerId: string, { failing_since, wait_ms }: CircuitState, random: number): CircuitOpen {
+function toCircuitOpen(name: string, { failing_since, wait_ms }: CircuitState, random: number): CircuitOpen {
   const waitMs = Math.max(wait_ms, 1)
-  return new CircuitOpen(providerId, Date.parse(failing_since), Math.ceil(waitMs * (1 + random / 2)))
+  return new CircuitOpen(name, Date.parse(failing_since), Math.ceil(waitMs * (1 + random / 2)))
 }
 
 interface Outage {

@@ -11,7 +11,7 @@ import { createBudgets, type Metered } from './budgets.ts'
 import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
 import { createSlowness } from './slowness.ts'
 
-export { type Ask, type Asked, type Asker, type NonceRange, type Stop } from './ask.ts'
+export { type Ask, type Asked, type Asker, type NonceRange, type PartCalls, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
 export { CircuitOpen } from './circuits.ts'
 export { createGate, type Gate } from './ask.ts'

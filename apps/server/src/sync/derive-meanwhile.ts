@@ -5,7 +5,7 @@
  */
 import type { WholePart } from '../ledger/index.ts'
 import { keepFinished, type Kept } from './commit.ts'
-import { isRequiredAway } from './read-lists.ts'
+import { listDerivable } from './read-lists.ts'
 import { listIdOf, listLists, standingOfList, type Reading, type ReadingDeps } from './reading.ts'
 import { floorOf, mergeSpans, type Span } from './plan.ts'
 import type { List } from './standings.ts'
@@ -38,8 +38,7 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
       records = 0
       derivedSinceMs = Math.min(sinceMs, derivedSinceMs)
       for (const list of lists) derivedLists.add(listIdOf(list))
-      const keys = lists.map(({ stream, partition }) => ({ stream: stream.name, partition }))
-      await derive(deps, reading, { sinceMs, lists: keys })
+      await derive(deps, reading, { sinceMs, lists: lists.map(toListKey) })
     } while (!hasEnded && records >= recordsMin)
   }
 
@@ -71,13 +70,19 @@ export function startDeriver(deps: ReadingDeps, reading: Reading): Deriver {
   }
 }
 
-/** False when the allowance ended it first. Without a part, everything is derived. */
+/** False when the allowance ended it first. Without a part, everything that can be derived is. */
 export async function derive(deps: ReadingDeps, reading: Reading, part?: WholePart): Promise<boolean> {
   const { ref, opened, state } = reading
-  // Deriving needs every list without which a record could be misunderstood.
-  if (isRequiredAway(reading)) return true
+  // Deriving needs every list without which a record could be misunderstood: those of its network, or all of them.
+  const lists = listDerivable(reading)
+  if (lists !== undefined && (lists.length === 0 || part !== undefined)) return true
   const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
-  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), part)
+  const whole = lists === undefined ? part : { sinceMs: Infinity, lists: lists.map(toListKey) }
+  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), whole)
+}
+
+function toListKey({ stream, partition }: List): { stream: string; partition: string } {
+  return { stream: stream.name, partition }
 }
 
 /**

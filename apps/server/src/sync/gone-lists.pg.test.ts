@@ -158,7 +158,7 @@ describe('a list of which nothing could be read yet', async () => {
     const row = await find(ref)
     assert.deepEqual([row.status, row.status_cause, row.proof_grade], ['syncing', 'data_hole', null])
     const [issue] = await reader.connections.listIssues(ref)
-    assert.match(issue?.message ?? '', /nothing could be read of “Basel” so far/)
+    assert.match(issue?.message ?? '', /“Basel” could not be read/)
     for (const { holes, partitions } of await coverageOf(ref)) {
       assert.equal(partitions.count, 3)
       assert.match(holes[0]?.message ?? '', /Basel/)

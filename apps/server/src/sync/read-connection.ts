@@ -6,15 +6,22 @@
  */
 import { dayMs, SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
-import { CircuitOpen, createGate, type Stop } from '../metering/index.ts'
+import { createGate, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Reach } from '../proof/index.ts'
 import { toStored, type Kept } from './commit.ts'
 import { toReach } from './coverage.ts'
 import { derive, startDeriver } from './derive-meanwhile.ts'
 import type { ListProgress } from './read-list.ts'
-import { readLists, readPartitions } from './read-lists.ts'
-import { callsMaxOf, pagesPerJobMaxDefault, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
+import { holdBackNetworks, listNetworksWith, readLists, readPartitions } from './read-lists.ts'
+import {
+  callsMaxOf,
+  isProviderAway,
+  pagesPerJobMaxDefault,
+  startAllowance,
+  type Reading,
+  type ReadingDeps,
+} from './reading.ts'
 import * as store from './store.ts'
 
 export type { ReadingDeps } from './reading.ts'
@@ -49,8 +56,12 @@ export interface ReadResult {
    * pauses; pages of other lists do not count for a list that is away.
    */
   hasProgressed: boolean
-  /** The balances were to be read by this job, and were not. */
+  /** The balances were to be read by this job, and were not, or not on every network. */
   lacksBalances: boolean
+  /** The parts of the account that a fault is about, by names that a person knows. */
+  parts: readonly string[]
+  /** The job ended before it had tried everything. */
+  hasMore: boolean
   /** Nothing was new, and no failure is on record. */
   isIdle: boolean
   /** Everything up to the run's end was read, except for what the provider cannot give. */
@@ -101,7 +112,8 @@ export async function readConnection(
   const pages = reading.allowance.pagesRead()
   const hasBegun = given !== undefined || pages > 0 || read.kind === 'more'
   // A part of the account that is unread is asked for with the balances.
-  const isUnread = outcome.kind === 'fault' && outcome.error.unread.length > 0
+  const lacksBalances = readsBalances(request) && !reading.areBalancesRead
+  const isUnread = outcome.kind === 'fault' && (outcome.error.unread.length > 0 || lacksBalances)
   const goesOn = hasBegun && !(isUnread && read.kind === 'done')
   return {
     outcome,
@@ -109,7 +121,9 @@ export async function readConnection(
     // While the allowance ends first, other lists have more to give, whatever is missing in this one.
     hasProgressed:
       pages > 0 && (read.kind === 'more' || [...reading.faults.keys()].every((id) => reading.progressed.has(id))),
-    lacksBalances: readsBalances(request) && !reading.areBalancesRead,
+    lacksBalances,
+    parts: outcome.kind === 'fault' ? listParts(reading, outcome.error) : [],
+    hasMore: read.kind !== 'done',
     isIdle: !reading.hasNews && !standings.hasFailures,
     isRead: read.kind === 'done' && [...reading.faults.values()].every(({ fault }) => fault === 'data_hole'),
     ...toProvable(reading),
@@ -126,8 +140,12 @@ function toProvable(reading: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> 
 function toOutcome({ faults }: Reading, outcome: Outcome): Outcome {
   const [fault] = faults.values()
   if (fault === undefined || outcome.kind === 'overtaken') return outcome
-  if (outcome.kind === 'fault' && outcome.error instanceof CircuitOpen) return outcome
+  if (outcome.kind === 'fault' && isProviderAway(outcome.error)) return outcome
   return { kind: 'fault', error: fault }
+}
+
+function listParts(reading: Reading, { fault, unread }: SourceError): readonly string[] {
+  return fault === 'data_hole' ? unread : listNetworksWith(reading, fault)
 }
 
 async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, request: ReadRequest): Promise<Outcome> {
@@ -141,7 +159,6 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
     if (readsBalances(request)) {
       const stop = await readBalances(deps, reading)
       if (stop !== undefined) return stop
-      reading.areBalancesRead = true
     }
     const stop = what === 'assets' ? undefined : await readPartitions(deps, reading)
     if (stop !== undefined) return stop
@@ -162,24 +179,32 @@ function readsBalances({ what, run }: ReadRequest): boolean {
  */
 const balancesMax = 20_000
 
-/** Returns a wait when the allowance ends before the whole account was read: the next job reads the other parts. */
+/**
+ * Returns a wait when the allowance ends before the whole account was read: the next job reads the other parts. The
+ * balances count as read when those of every network were.
+ */
 async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
   const { ref, opened, standings } = reading
   for (;;) {
     const asked = await reading.ask(opened.connector.budget.balances, () => opened.reader.fetchBalances(reading.state))
     if (asked.kind !== 'answer') return asked
-    const { balances, state, isPartial = false } = asked.answer
+    const { balances, state, isPartial = false, failed = [] } = asked.answer
     if (balances.length > balancesMax) {
       return { kind: 'fault', error: new SourceError('unreadable_answer', `more than ${balancesMax} balances`) }
     }
-    if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances))) standings.isProofDue = true
+    const kept = { isWhole: failed.length === 0 }
+    if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances, kept))) {
+      standings.isProofDue = true
+    }
     if (state !== undefined) {
       const version = await store.replaceState(deps.db, ref, toStored(state), standings.stateVersion)
       if (version === undefined) return { kind: 'overtaken' }
       Object.assign(standings, { state, stateVersion: version })
       Object.assign(reading, { state, isStateNew: true })
     }
-    if (!isPartial) return undefined
+    holdBackNetworks(reading, failed)
+    reading.areBalancesRead = !isPartial && failed.length === 0
+    if (!isPartial || failed.length > 0) return undefined
     if (!reading.allowance.mayReadOn()) return { kind: 'wait', ms: 0 }
   }
 }

@@ -3,9 +3,10 @@
  * names them, those that only add detail before the others. Each list keeps its own pages; this file judges their
  * outcomes, one list after another.
  *
- *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
+ *   a fault of one endpoint or network, a used-up budget → the other lists are read
+ *   any other stop, the allowance                        → all end
  */
-import type { Height } from '@assay/connectors'
+import type { FailedNetwork, Height } from '@assay/connectors'
 import { SourceError, type Fault } from '@assay/core'
 import type { Stop } from '../metering/index.ts'
 import { keepFinished } from './commit.ts'
@@ -193,15 +194,17 @@ async function findHeight(reading: Reading, list: List): Promise<Height | Stop> 
   return asked.answer
 }
 
-/** True when the fault concerns this list alone, and the others are read. */
-function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
+/** True when the fault concerns this list alone, or its network, and the others are read. */
+function holdBack({ faults, opened }: Reading, list: List, stop: Stop): boolean {
   if (stop.kind !== 'fault' || endsJob(stop)) return false
   const { fault } = stop.error
   const others = [...faults].filter(([, other]) => other.fault === fault).map(([id]) => id)
-  // One endpoint may be away alone, for several of its lists at once. If two are, the provider is.
+  const hasNetworks = opened.definition.networks !== undefined
+  // One endpoint may be away alone, for several of its lists at once. If two are, the provider is. Networks have hosts
+  // of their own, and few lists each.
   const mayPass: Partial<Record<Fault, boolean>> = {
-    venue_down: others.every((id) => toListKey(id).stream === list.stream.name),
-    unreadable_answer: others.length < unreadableMax,
+    venue_down: hasNetworks || others.every((id) => toListKey(id).stream === list.stream.name),
+    unreadable_answer: hasNetworks || others.length < unreadableMax,
     data_hole: true,
   }
   if (mayPass[fault] !== true) return false
@@ -209,12 +212,34 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
   return true
 }
 
-/** A list that cannot be read now; an endpoint that is away is away for all lists of its stream. */
-function isAway({ faults }: Reading, { stream, partition }: List): boolean {
+/**
+ * A list that cannot be read now; an endpoint that is away is away for all lists of its stream, and a network for all
+ * lists of the network.
+ */
+function isAway({ faults, opened }: Reading, { stream, partition }: List): boolean {
+  const hasNetworks = opened.definition.networks !== undefined
   return [...faults].some(([id, { fault }]) => {
-    if (toListKey(id).stream !== stream.name) return false
-    return fault === 'venue_down' || (fault === 'unreadable_answer' && id === idOf(stream.name, partition))
+    if (fault === 'unreadable_answer') return id === idOf(stream.name, partition)
+    const other = toListKey(id)
+    const isOfSame = hasNetworks ? other.partition === partition : other.stream === stream.name
+    return fault === 'venue_down' && isOfSame
   })
+}
+
+/** The lists of a network whose balances could not be read: without them, its history would not add up. */
+export function holdBackNetworks({ faults, opened }: Reading, failed: readonly FailedNetwork[]): void {
+  for (const { partition, error } of failed) {
+    for (const { name } of opened.definition.streams) faults.set(idOf(name, partition), error)
+  }
+}
+
+/** The names of the networks that this fault kept from being read. */
+export function listNetworksWith({ faults, opened }: Reading, fault: Fault): string[] {
+  const { networks = {} } = opened.definition
+  const names = [...faults].map(([id, other]) =>
+    other.fault === fault ? networks[toListKey(id).partition] : undefined,
+  )
+  return [...new Set(names.filter((name) => name !== undefined))]
 }
 
 function toListKey(id: string): { stream: string; partition: string } {
@@ -222,6 +247,11 @@ function toListKey(id: string): { stream: string; partition: string } {
   return { stream, partition }
 }
 
-export function isRequiredAway(reading: Reading): boolean {
-  return listLists(reading).some((list) => list.stream.required && isAway(reading, list))
+/** The lists that can be derived; undefined for all of them. */
+export function listDerivable(reading: Reading): List[] | undefined {
+  const lists = listLists(reading)
+  const away = lists.filter((list) => list.stream.required && isAway(reading, list))
+  if (away.length === 0) return undefined
+  if (reading.opened.definition.networks === undefined) return []
+  return lists.filter(({ partition }) => !away.some((list) => list.partition === partition))
 }

@@ -133,7 +133,12 @@ export function callsMaxOf({ connector }: Pick<OpenedConnection, 'connector'>): 
 export function endsJob(stop: Stop): boolean {
   if (stop.kind !== 'fault') return stop.kind === 'overtaken'
   const mayPass: readonly Fault[] = ['venue_down', 'unreadable_answer', 'data_hole']
-  return stop.error instanceof CircuitOpen || !mayPass.includes(stop.error.fault)
+  return isProviderAway(stop.error) || !mayPass.includes(stop.error.fault)
+}
+
+/** The provider is known to be down, as a whole. */
+export function isProviderAway(error: SourceError): boolean {
+  return error instanceof CircuitOpen && error.isOfProvider
 }
 
 /** A page replaces the state, unless others were fetched at the same time: then what they learned is joined. */

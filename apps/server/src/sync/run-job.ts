@@ -136,7 +136,7 @@ async function backOff(
 ): Promise<void> {
   const { ref, opened } = job
   const { providerId, keyLane } = opened
-  const { fault, message, unread } = error
+  const { fault, message } = error
   const isKnownAway = error instanceof CircuitOpen
   // Limit errors are expected: they teach us the tier. An open circuit was logged when it opened. An operator may want
   // to see every other fault.
@@ -146,12 +146,33 @@ async function backOff(
   if (failures >= judgedAfter && result.isRead && result.isProofDue) {
     await deps.prove(ref, opened, result.reach, { signal })
   }
-  const nextTryInMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(failures, deps.random()))
+  const { lacksBalances: isOfBalances, parts } = result
+  const nextTryInMs = await findPause(deps, job, result, error, failures)
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  const { lacksBalances: isOfBalances } = result
-  const failure = { providerId, keyLane, fault, unread, isOfBalances, nextTryInMs, sinceMs }
+  const failure = { providerId, keyLane, fault, parts, isOfBalances, nextTryInMs, sinceMs }
   const mayPass = await deps.connections.recordFault(ref, failure)
   if (mayPass) await requeue(deps, job, { delayMs: nextTryInMs, run: result.run, ...stillWaiting(job, result) })
+}
+
+/**
+ * While a network is away and the others were read, each try reads them again. So the pauses grow up to the time between
+ * two regular runs, and have that length once the network is known to be away: an outage of one network would
+ * otherwise use up what the others allow.
+ */
+async function findPause(
+  deps: ReadingDeps,
+  { ref, opened }: Job,
+  { hasMore, parts }: ReadResult,
+  error: SourceError,
+  failures: number,
+): Promise<number> {
+  const isPartAway = error instanceof CircuitOpen && !error.isOfProvider
+  const isOfNetworks = opened.definition.networks !== undefined && error.fault !== 'data_hole' && parts.length > 0
+  const regularMs = isOfNetworks ? await deps.connections.findInterval(ref, toJitter(deps.random())) : 0
+  if (isPartAway && regularMs > 0 && !hasMore) return regularMs
+  const maxMs = Math.max(backoffMaxMs, regularMs)
+  const toldMs = isPartAway ? undefined : error.retryAfterMs
+  return toldMs ?? deps.scaleWait(backoffMs(failures, deps.random(), hasMore ? backoffMaxMs : maxMs))
 }
 
 /** Neither the provider nor the owner can fix this error. It is reported, and retried with growing pauses. */
@@ -173,8 +194,10 @@ function stillWaiting({ interactive }: Job, { run }: ReadResult): { interactive:
 
 // ------------------------------------------------------------------------------ failures, here and in refresh-job.ts
 
-export function backoffMs(failures: number, random: number): number {
-  return toBackoffMs(failures, { firstMs: 2_000, maxMs: 15 * minuteMs }, random)
+const backoffMaxMs = 15 * minuteMs
+
+export function backoffMs(failures: number, random: number, maxMs = backoffMaxMs): number {
+  return toBackoffMs(failures, { firstMs: 2_000, maxMs }, random)
 }
 
 /** How long a job that was overtaken waits before it looks again: longer than a page takes. */

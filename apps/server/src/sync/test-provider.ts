@@ -69,6 +69,7 @@ interface Options {
   atOnce?: CallsAtOnce
   storySpanMs?: number
   storiesStayInLists?: true
+  networks?: Readonly<Record<string, string>>
 }
 
 export function createTestProvider({
@@ -77,11 +78,13 @@ export function createTestProvider({
   atOnce,
   storySpanMs = dayMs,
   storiesStayInLists,
+  networks,
 }: Options = {}): TestProvider {
   const definition: ProviderDefinition = {
     ...getDefinition('kraken'),
     ...{ streams, storySpanMs, settlesMs: 0 },
     ...(storiesStayInLists && { storiesStayInLists }),
+    ...(networks && { networks }),
   }
   const provider: TestProvider = {
     lists: new Map(),

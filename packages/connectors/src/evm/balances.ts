@@ -4,14 +4,16 @@
  * sent or sent away.
  *
  * A round asks one chain after the other. That takes some twenty requests, which rarely all succeed on a bad
- * connection: a round keeps the answers it has, and the next `fetchHoldings` continues from there.
+ * connection: a round keeps the answers it has, and the next `fetchHoldings` continues from there. A round ends without
+ * the chains that still fail when a call gets no further: what the wallet held there stays as it was last read, and the
+ * chain's history is not read until its balances are.
  *
  * One `fetchHoldings` makes a limited number of requests, which its price covers. A wallet with much to ask for takes
  * several.
  */
 import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import type { Address } from 'viem'
-import type { Balance } from '../kit/connector.ts'
+import type { Balance, FailedNetwork } from '../kit/connector.ts'
 import { requestsPerCall, withCount, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
@@ -21,6 +23,7 @@ import { fetchReach } from './index-height.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
 import {
+  findNetworkFault,
   keyOf,
   tokenStreams,
   untouched,
@@ -33,8 +36,10 @@ import {
 import { fetchNative, readUnits, withWrapped } from './units.ts'
 
 export interface Holdings {
-  /** Undefined while the round has not ended. */
+  /** Undefined while the round has not ended, and when it ended without a new balance. */
   balances: Balance[] | undefined
+  /** Chains that the round ended without. */
+  failed: FailedNetwork[]
   chains: EvmState['chains']
   round?: Round
 }
@@ -64,25 +69,43 @@ export async function fetchHoldings(
     round: isOpen ? round : { startedAtMs: Math.round(nowMs), chains: {} },
   }
   const used = counted.filter(({ chain }) => walk.chains[chain.id]?.isUsed === true)
-  const hasEnded = await readAll(used, walk)
-  if (!hasEnded) return { balances: undefined, chains: walk.chains, round: walk.round }
-  return { balances: fold(used.flatMap(({ chain }) => toHeld(chain, walk))), chains: walk.chains }
+  const failed = await readAll(used, walk)
+  if (failed === undefined) return { balances: undefined, failed: [], chains: walk.chains, round: walk.round }
+  const isNew = used.length === 0 || failed.length < used.length
+  const balances = isNew ? fold(used.flatMap(({ chain }) => toHeld(chain, getState(walk, chain)))) : undefined
+  return { balances, failed, chains: walk.chains, ...toRest(walk.round, failed) }
 }
 
-/** False when the round has to continue, either because this call has asked enough or because a request failed. */
-async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolean> {
-  try {
-    for (const client of used) if (!(await readChain(client, walk))) return false
-    return true
-  } catch (error) {
-    // If the provider is failing, the next call meets the failure first and throws it, because it makes no progress.
-    const isPassing = error instanceof SourceError && passingFaults.has(error.fault)
-    if (walk.hasProgressed && isPassing) return false
-    throw error
+/** What is known of the chains that could not be read to their end. The others are asked again in the next call. */
+function toRest(round: Round, failed: readonly FailedNetwork[]): { round?: Round } {
+  const begun = Object.entries(round.chains).filter(([id]) => failed.some(({ partition }) => partition === id))
+  return begun.length === 0 ? {} : { round: { ...round, chains: Object.fromEntries(begun) } }
+}
+
+/**
+ * The chains that could not be read; undefined when the round has to continue, either because this call has asked
+ * enough or because a request failed and others did not.
+ */
+async function readAll(used: readonly ChainClient[], walk: Walk): Promise<FailedNetwork[] | undefined> {
+  const failed: FailedNetwork[] = []
+  // Chains that have failed come last: otherwise they could use up what each call may ask.
+  const hasFailed = ({ chain }: ChainClient): boolean => getState(walk, chain).failed !== undefined
+  for (const client of used.toSorted((a, b) => Number(hasFailed(a)) - Number(hasFailed(b)))) {
+    try {
+      if (!(await readChain(client, walk))) return undefined
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      // All hosts share one budget, so a limit ends the call.
+      if (error.fault === 'rate_limited' && walk.hasProgressed) return undefined
+      const fault = findNetworkFault(error)
+      if (fault === undefined) throw error
+      walk.chains[client.chain.id] = { ...getState(walk, client.chain), failed: fault }
+      failed.push({ partition: String(client.chain.id), error })
+    }
   }
+  // If a chain is failing, the next call meets the failure again, and makes no progress.
+  return failed.length > 0 && walk.hasProgressed ? undefined : failed
 }
-
-const passingFaults: ReadonlySet<SourceError['fault']> = new Set(['venue_down', 'unreadable_answer', 'rate_limited'])
 
 /** One chain at a time, so that a failed request costs the other chains nothing. */
 async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
@@ -96,7 +119,12 @@ async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   if (!(await scanLists(client, walk, read))) return false
   if (!(await learnDecimals(client, walk, read))) return false
   if (!(await readUnits(client, walk, getState(walk, client.chain), read))) return false
-  walk.chains[id] = withScanned(client.chain, getState(walk, client.chain), read)
+  const state = {
+    ...withScanned(client.chain, getState(walk, client.chain), read),
+    ...(read.units && { held: read.units }),
+  }
+  delete state.failed
+  walk.chains[id] = state
   walk.hasProgressed = true
   return true
 }
@@ -205,10 +233,8 @@ interface Held {
   amount: Decimal
 }
 
-function toHeld(chain: Chain, walk: Walk): Held[] {
-  const { units } = walk.round.chains[chain.id] ?? {}
+function toHeld(chain: Chain, { held: units, tokens, nfts }: ChainState): Held[] {
   if (units === undefined) return []
-  const { tokens, nfts } = getState(walk, chain)
   const held = [
     { asset: nativeAsset(chain), amount: toAmount(BigInt(units.native), 18) },
     ...withWrapped(chain, tokens).flatMap(({ decimals, ...token }) => {

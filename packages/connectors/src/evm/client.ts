@@ -59,16 +59,22 @@ function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): NodeAndIndex | unde
 }
 
 function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
-  async function fetchIndex(module: string, action: string, params: Params): Promise<string> {
+  // A node and an index of one chain may be away while all others answer.
+  const reach = io.reach ?? ((_, request) => request())
+
+  /** A page of HTML in place of the API counts as silence, so the answer is read before it counts. */
+  async function fetchIndex<T>(module: string, action: string, params: Params, read: (text: string) => T): Promise<T> {
     const url = new URL(urls.index)
     const query = { module, action, ...params }
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
-    const answer = await fetchAnswer(io, url.href)
-    if (answer.status === 200) return answer.text
-    if (answer.status === 400 && unknownAction.test(answer.text)) {
-      throw new UnknownAction('unreadable_answer', `${chain.name}: ${action}`)
-    }
-    throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
+    return reach(`${chain.network} index`, async () => {
+      const answer = await fetchAnswer(io, url.href)
+      if (answer.status === 200) return read(answer.text)
+      if (answer.status === 400 && unknownAction.test(answer.text)) {
+        throw new UnknownAction('unreadable_answer', `${chain.name}: ${action}`)
+      }
+      throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
+    })
   }
 
   return {
@@ -76,18 +82,21 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
     async rpc(method, params) {
       const headers = { 'Content-Type': 'application/json' }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const answer = await fetchAnswer(io, urls.rpc, { method: 'POST', headers, body, ...limitsOf(method) })
-      if (answer.status !== 200) throw toStatusError(answer, io, faultsOf(method, answer))
-      const { result, error } = readAnswer(method, rpcAnswer, parseJson(answer.text))
-      if (error !== undefined && error !== null) throw toRpcError(chain, method, error)
-      if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
-      return result
+      return reach(`${chain.network} node`, async () => {
+        const answer = await fetchAnswer(io, urls.rpc, { method: 'POST', headers, body, ...limitsOf(method) })
+        if (answer.status !== 200) throw toStatusError(answer, io, faultsOf(method, answer))
+        const { result, error } = readAnswer(method, rpcAnswer, parseJson(answer.text))
+        if (error !== undefined && error !== null) throw toRpcError(chain, method, error)
+        if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
+        return result
+      })
     },
-    list: async (action, params) => readRows(`${chain.name}: ${action}`, await fetchIndex('account', action, params)),
-    async ask(module, action, params) {
-      const text = await fetchIndex(module, action, params)
-      return readAnswer(`${chain.name}: ${action}`, indexAnswer, parseJson(text))
-    },
+    list: (action, params) =>
+      fetchIndex('account', action, params, (text) => readRows(`${chain.name}: ${action}`, text)),
+    ask: (module, action, params) =>
+      fetchIndex(module, action, params, (text) =>
+        readAnswer(`${chain.name}: ${action}`, indexAnswer, parseJson(text)),
+      ),
     now: () => io.now(),
     node: { isOfChain: false },
   }

@@ -74,6 +74,8 @@ async function readToEnd(
     try {
       const answer = await reader.fetchBalances(state)
       state = answer.state ?? state
+      const [failed] = answer.failed ?? []
+      if (failed !== undefined) throw failed.error
       if (answer.isPartial !== true) return { ...answer, state }
     } catch (error) {
       if (!isPatient || !(error instanceof SourceError)) throw error
@@ -259,7 +261,7 @@ describe('balances', () => {
     assert.ok(chain.questions.length > asked)
   })
 
-  it('a chain in use that does not answer fails the balances; one that was never used does not', async (t) => {
+  it('of the only chain in use are not replaced while it does not answer; a chain that was never used may fail', async (t) => {
     const { chain, reader } = await openWallet(t)
     hold(chain)
     const { state = {} } = await reader.fetchBalances({})
@@ -269,8 +271,101 @@ describe('balances', () => {
         given === url ? new Response('', { status: 503 }) : fetch(given, init)
       return connector.open({ type: 'wallet', address }, { ...chain.io, fetch: fails })
     }
-    await assert.rejects(away(1).fetchBalances(state), isFault('venue_down'))
+    const { balances, isPartial, failed } = await away(1).fetchBalances(state)
+    assert.deepEqual([balances, isPartial], [[], true])
+    assert.deepEqual(
+      failed?.map(({ partition, error }) => [partition, error.fault]),
+      [['1', 'venue_down']],
+    )
     assert.equal((await away(8453).fetchBalances(state)).balances.length, 5)
+  })
+
+  it('of a chain that is away stay as they were last read, those of the others are new, and its history waits for them', async (t) => {
+    const { chain } = await openWallet(t)
+    const base = await startChain(t)
+    base.chainId = 8453
+    const switches = { isAway: false }
+    // Base is a chain of its own, behind the addresses at which the connector expects it.
+    const route: typeof fetch = async (given, init) => {
+      const { pathname, search } = new URL(new Request(given).url)
+      if (!pathname.includes('/8453')) return fetch(given, init)
+      if (switches.isAway) return new Response('', { status: 503 })
+      return fetch(`${base.io.baseUrl ?? ''}${pathname.replace('/8453', '/1')}${search}`, init)
+    }
+    const reader = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: route })
+    const ether = async (from: ConnectorState): Promise<{ amount: string | undefined; read: Balances }> => {
+      let [state, read] = [from, await reader.fetchBalances(from)]
+      while (read.isPartial === true && read.failed === undefined) {
+        state = read.state ?? state
+        read = await reader.fetchBalances(state)
+      }
+      const amount = read.balances.find(({ assetId }) => assetId === 'crypto:ethereum')?.liquid
+      return { amount, read: { ...read, state: read.state ?? state } }
+    }
+    hold(chain)
+    chain.balances.set(own, 1_000_000_000_000_000_000n)
+    base.balances.set(own, 20_000_000_000_000_000_000n)
+    const whole = await ether({})
+    assert.deepEqual([whole.amount, whole.read.failed], ['21', undefined])
+
+    switches.isAway = true
+    chain.balances.set(own, 3_000_000_000_000_000_000n)
+    base.balances.set(own, 50_000_000_000_000_000_000n)
+    const partly = await ether(whole.read.state ?? {})
+    assert.equal(partly.amount, '23')
+    assert.deepEqual(
+      partly.read.failed?.map(({ partition, error }) => [partition, error.fault]),
+      [['8453', 'venue_down']],
+    )
+    const again = await ether(partly.read.state ?? {})
+    assert.equal(again.amount, '23')
+
+    switches.isAway = false
+    const { state = {} } = again.read
+    assert.equal((await reader.fetchHeight?.('erc20', '1', state))?.height, 20_000)
+    await assert.rejects(async () => reader.fetchHeight?.('erc20', '8453', state), isFault('venue_down'))
+    const back = await ether(state)
+    assert.deepEqual([back.amount, back.read.failed], ['53', undefined])
+    assert.equal((await reader.fetchHeight?.('erc20', '8453', back.read.state ?? {}))?.height, 20_000)
+    // Nothing is written again while nothing changes.
+    assert.equal((await reader.fetchBalances(back.read.state ?? {})).state, undefined)
+  })
+
+  it('are read behind chains that fail and use up what one call may ask', async (t) => {
+    const { chain } = await openWallet(t)
+    hold(chain)
+    const hosts = new Map([
+      ['ethereum', 1],
+      ['base', 8453],
+      ['optimism', 10],
+    ])
+    const chainUrls = Object.fromEntries(
+      [...hosts].map(([name, id]) => [
+        `evm:${id}`,
+        { rpc: `http://${name}/rpc/1`, index: `http://${name}/index/1/api` },
+      ]),
+    )
+    // The index of the first two says how far it is, and gives no list of tokens.
+    const route: typeof fetch = async (given, init) => {
+      const { host, pathname, search } = new URL(new Request(given).url)
+      if (host !== 'optimism' && /action=token/.test(search)) return new Response('', { status: 503 })
+      chain.chainId = hosts.get(host) ?? 0
+      return fetch(`${chain.io.baseUrl ?? ''}${pathname}${search}`, init)
+    }
+    const networks = [...hosts.keys()]
+    const io = { ...chain.io, baseUrl: undefined, chainUrls, fetch: route }
+    const several = connector.open({ type: 'wallet', address, networks }, io)
+    let [state, read] = [{}, await several.fetchBalances({})] as [ConnectorState, Balances]
+    for (let calls = 1; read.isPartial === true && read.failed === undefined; calls += 1) {
+      assert.ok(calls < callsMax, 'the round does not end')
+      state = read.state ?? state
+      read = await several.fetchBalances(state)
+    }
+    assert.deepEqual(
+      read.failed?.map(({ partition }) => partition),
+      ['1', '8453'],
+    )
+    assert.equal(read.balances.find(({ assetId }) => assetId === 'crypto:ethereum')?.liquid, '1.000000000000000001')
   })
 
   it('of a chain that has not answered since the wallet was connected are missing by name, until it answers', async (t) => {
@@ -280,8 +375,12 @@ describe('balances', () => {
       new Request(given).url.includes('/8453') ? new Response('', { status: 502 }) : fetch(given, init)
     const away = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: onlyEthereum })
     const { state: verified = {} } = await away.verify()
-    const { balances, state = {} } = await readToEnd(away, { state: verified })
+    const { balances, failed, state = {} } = await away.fetchBalances(verified)
     assert.equal(balances.length, 5)
+    assert.deepEqual(
+      failed?.map(({ partition, error }) => [partition, error.fault, error.unread]),
+      [['8453', 'data_hole', ['Base']]],
+    )
     const listChains = async (of: ConnectorState) =>
       new Set((await reader.listPartitions?.(of))?.map(({ partition }) => partition))
     assert.deepEqual(await listChains(state), new Set(['1', '8453']))
@@ -352,9 +451,14 @@ describe('balances', () => {
       chain.errors.set(`${contract} ${balanceOf}`, { code: -32_000, message: 'header not found' })
     }
     let kept = state
-    await assert.rejects(async () => {
-      for (;;) kept = (await reader.fetchBalances(kept)).state ?? kept
-    }, isFault('unreadable_answer'))
+    const faults: string[] = []
+    while (faults.length === 0) {
+      const answer = await reader.fetchBalances(kept)
+      assert.equal(answer.isPartial, true)
+      kept = answer.state ?? kept
+      faults.push(...(answer.failed ?? []).map(({ error }) => error.fault))
+    }
+    assert.deepEqual(faults, ['unreadable_answer'])
     chain.errors.clear()
     assert.deepEqual((await readToEnd(reader, { state: kept })).balances, balances)
   })

@@ -4,16 +4,25 @@
  * and so is one that has never answered: the wallet may have been used there.
  */
 import { SourceError } from '@assay/core'
-import type { AccountReader, Budget, Connector, ConnectorState, Io, WalletCredentials } from '../kit/connector.ts'
+import type {
+  AccountReader,
+  Balances,
+  Budget,
+  Connector,
+  ConnectorState,
+  Io,
+  WalletCredentials,
+} from '../kit/connector.ts'
 import { chooseChains, fetchAccount, readAddress } from './account.ts'
 import { requestsPerCall } from './ask-contracts.ts'
-import { fetchHoldings } from './balances.ts'
+import { fetchHoldings, type Holdings } from './balances.ts'
+import { getChain, type Chain } from './chains.ts'
 import { createClients, type ChainClient } from './client.ts'
 import { evmDefinition } from './definition.ts'
 import { getHeight, getReach, openChain, type OpenChain } from './open-chain.ts'
 import { fetchPage } from './pages.ts'
 import { learnContracts, questionsPerCall } from './scan.ts'
-import { readState } from './state.ts'
+import { readState, type EvmState } from './state.ts'
 import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 // Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free
@@ -82,10 +91,16 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
    */
   function assertAnswered(partition: string, state: ConnectorState): void {
     const { chains } = readState(state)
-    if (chains[partition] !== undefined) return
-    const unread = listClients().flatMap(({ chain }) => (chains[chain.id] === undefined ? [chain.name] : []))
-    const detail = `no answer since the wallet was connected: ${unread.join(', ')}`
-    throw new SourceError('data_hole', detail, { unread })
+    const known = chains[partition]
+    if (known?.failed !== undefined) {
+      const { name } = getChain(partition)
+      throw new SourceError(known.failed, `${name}: the balances could not be read`, { unread: [name] })
+    }
+    if (known === undefined) throw toUnanswered(listUnanswered(chains))
+  }
+
+  function listUnanswered(known: EvmState['chains']): Chain[] {
+    return listClients().flatMap(({ chain }) => (known[chain.id] === undefined ? [chain] : []))
   }
 
   return {
@@ -93,10 +108,10 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
     async fetchBalances(given) {
       const before = readState(given)
       const address = readAddress(credentials)
-      const { balances, ...learned } = await fetchHoldings(listClients(), address, readState(given), io.now())
+      const { balances, failed, ...learned } = await fetchHoldings(listClients(), address, readState(given), io.now())
       const state = { address, ...learned }
       const news = JSON.stringify(before) === JSON.stringify(state) ? {} : { state }
-      return balances === undefined ? { balances: [], isPartial: true, ...news } : { balances, ...news }
+      return { ...toBalances({ balances, failed }, listUnanswered(learned.chains)), ...news }
     },
     async listPartitions(state) {
       const { chains } = readState(state)
@@ -124,4 +139,22 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
       return state === undefined ? page : { ...page, state: { ...request.state, ...state } }
     },
   }
+}
+
+/** Chains that have never answered are missing, too, once the round has ended. */
+function toBalances(
+  { balances, failed }: Pick<Holdings, 'balances' | 'failed'>,
+  unanswered: readonly Chain[],
+): Balances {
+  const known: Balances = balances === undefined ? { balances: [], isPartial: true } : { balances }
+  if (known.isPartial === true && failed.length === 0) return known
+  const error = toUnanswered(unanswered)
+  const missing = [...failed, ...unanswered.map(({ id }) => ({ partition: String(id), error }))]
+  return missing.length === 0 ? known : { ...known, failed: missing }
+}
+
+/** The wallet may have been used there. */
+function toUnanswered(chains: readonly Chain[]): SourceError {
+  const unread = chains.map(({ name }) => name)
+  return new SourceError('data_hole', `no answer since the wallet was connected: ${unread.join(', ')}`, { unread })
 }

@@ -65,6 +65,7 @@ export const evmDefinition = {
       remedy: 'The operator of this service can name another index for Ethereum.',
     }),
   ],
+  networks: Object.fromEntries(chains.map(({ id, name }) => [String(id), name])),
   // All records of one hash have the time of one block, except while a replaced block is read again.
   storySpanMs: 3_600_000,
   settlesMs: 60_000,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { ConnectorState } from '../kit/connector.ts'
 import { chains } from './chains.ts'
 import { connector } from './connector.ts'
-import { readState, withRoom, type Nft, type Token } from './state.ts'
+import { readState, withRoom, type ChainState, type Nft, type Token } from './state.ts'
 import { startChain, timeOf } from './test-chain.ts'
 
 const stateBytesMax = 2 ** 20
@@ -54,18 +54,19 @@ describe('the size of the state', () => {
       tokens: Array.from({ length: 1_500 }, (_, index) => token(index)),
       nfts: Array.from({ length: 600 }, (_, index) => nft(index)),
     }
-    const few = { ...flooded, tokens: flooded.tokens.slice(0, 20), nfts: flooded.nfts.slice(0, 5) }
     const units = {
       native: '1',
       tokens: Object.fromEntries(flooded.tokens.map((one) => [one.address, largestId])),
       nfts: Object.fromEntries(flooded.nfts.map((one) => [`${one.address}:${one.tokenId}`, largestId])),
     }
+    const few = { ...flooded, tokens: flooded.tokens.slice(0, 20), nfts: flooded.nfts.slice(0, 5) }
+    const full = (): ChainState => ({ ...flooded, held: structuredClone(units) })
     const ids = chains.map(({ id }) => String(id))
     const round = {
       startedAtMs: 1,
       chains: Object.fromEntries(ids.map((id) => [id, { height: 1, scans: {}, units: structuredClone(units) }])),
     }
-    const kept = withRoom({ chains: Object.fromEntries(ids.map((id) => [id, id === '1' ? few : flooded])), round })
+    const kept = withRoom({ chains: Object.fromEntries(ids.map((id) => [id, id === '1' ? few : full()])), round })
     assert.deepEqual(kept['1'], few)
     assert.ok(ids.every((id) => (kept[id]?.tokens.length ?? 0) >= 20))
     round.chains['1'] = { height: 1, scans: {}, units: { native: '1', tokens: {}, nfts: {} } }

@@ -2,7 +2,7 @@
  * What the connector keeps about a wallet: its address, the chains where it was used, the contracts whose balances are
  * queried, and how far an interrupted read of the balances came. Everything in it is public.
  */
-import { isKnownAsset, isSpamAsset } from '@assay/core'
+import { isKnownAsset, isSpamAsset, type SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import { tokenAsset, type Contract } from './assets.ts'
@@ -27,6 +27,15 @@ const nftSchema = z.object({
   tokenId: z.string(),
   standard: z.enum(['erc721', 'erc1155']),
 })
+const digits = z.string().regex(/^\d+$/)
+/** In base units, without zeros; tokens by contract, collectibles by contract and number. */
+const unitsSchema = z.object({
+  native: digits,
+  tokens: z.record(z.string(), digits),
+  nfts: z.record(z.string(), digits),
+})
+/** Faults that concern one chain alone. */
+const networkFaults = ['venue_down', 'unreadable_answer', 'data_hole'] as const
 const chainSchema = z.object({
   isUsed: z.boolean(),
   /** When an index was last asked whether a chain without coins and without transactions has tokens. */
@@ -35,6 +44,10 @@ const chainSchema = z.object({
   scannedTo: z.number(),
   tokens: z.array(tokenSchema),
   nfts: z.array(nftSchema),
+  /** What the wallet held when the chain was last read. */
+  held: unitsSchema.exactOptional(),
+  /** Why the last round could not read the chain: `held` is older than that of the others. */
+  failed: z.enum(networkFaults).exactOptional(),
 })
 
 /** The lists that name the contracts of tokens and collections. */
@@ -48,13 +61,6 @@ const scanSchema = z.object({
   rows: z.number(),
   /** `whole`: the list was read to its end. `cut`: its other rows are left to the next round. */
   ended: z.enum(['whole', 'cut']).exactOptional(),
-})
-const digits = z.string().regex(/^\d+$/)
-/** In base units, without zeros; tokens by contract, collectibles by contract and number. */
-const unitsSchema = z.object({
-  native: digits,
-  tokens: z.record(z.string(), digits),
-  nfts: z.record(z.string(), digits),
 })
 /** Which tokens and collectibles are left, as ranges of their list, and how much was done to find those that fail. */
 const unaskedSchema = z.object({ groups: z.array(z.tuple([z.number(), z.number()])), effort: z.number() })
@@ -81,6 +87,7 @@ const stateSchema = z.object({
 export type Token = z.infer<typeof tokenSchema>
 export type Nft = z.infer<typeof nftSchema>
 export type ChainState = z.infer<typeof chainSchema>
+export type NetworkFault = (typeof networkFaults)[number]
 export type Scan = z.infer<typeof scanSchema>
 export type Units = z.infer<typeof unitsSchema>
 export type Unasked = z.infer<typeof unaskedSchema>
@@ -90,6 +97,10 @@ export type EvmState = z.infer<typeof stateSchema>
 
 export function readState(state: ConnectorState): EvmState {
   return stateSchema.parse(state)
+}
+
+export function findNetworkFault({ fault }: SourceError): NetworkFault | undefined {
+  return networkFaults.find((name) => name === fault)
 }
 
 export const untouched: ChainState = { isUsed: false, checkedAtMs: null, scannedTo: 0, tokens: [], nfts: [] }
@@ -131,8 +142,11 @@ function rankOf(chain: Chain, contract: Contract): number {
  * suffice, because there are seven chains.
  */
 const contractsBytesMax = 900 * 1024
-/** What a balance takes in a round: the contract, the number of a piece, and an amount of up to 78 digits. */
-const [tokenUnitsBytes, nftUnitsBytes] = [130, 210]
+/**
+ * What a balance takes, in the round and as what was last held: the contract, the number of a piece, and an amount of
+ * up to 78 digits.
+ */
+const [tokenUnitsBytes, nftUnitsBytes] = [2 * 130, 2 * 210]
 /** Tokens have a value more often than collectibles. */
 const tokensShare = 0.75
 
@@ -156,8 +170,11 @@ export function withRoom({ chains, round }: { chains: EvmState['chains']; round:
       const inOrder = state.tokens.toSorted((a, b) => rankOf(getChain(id), a) - rankOf(getChain(id), b))
       const tokens = cutTo(inOrder, share * tokensShare)
       const nfts = cutTo(state.nfts, share - sumOf(tokens.map(sizeOf)))
-      forgetOthers(round.chains[id]?.units, [getChain(id).wrapped, ...tokens], nfts)
-      return [id, { ...state, tokens, nfts }]
+      const held = state.held && structuredClone(state.held)
+      for (const units of [round.chains[id]?.units, held]) {
+        forgetOthers(units, [getChain(id).wrapped, ...tokens], nfts)
+      }
+      return [id, { ...state, tokens, nfts, ...(held && { held }) }]
     }),
   )
 }

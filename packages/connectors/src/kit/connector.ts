@@ -10,7 +10,7 @@
  *
  * Failures are thrown as SourceError with a fault of core's closed union.
  */
-import type { AssetRef, Decimal, TransactionDraft } from '@assay/core'
+import type { AssetRef, Decimal, SourceError, TransactionDraft } from '@assay/core'
 
 /** Everything outside itself that a connector may use. */
 export interface Io {
@@ -23,6 +23,11 @@ export interface Io {
   baseUrl: string | undefined
   /** Nodes and indexes of chains that the operator has chosen, by the name of the chain, such as `evm:1`. */
   chainUrls?: Readonly<Record<string, ChainUrls>>
+  /**
+   * Makes a request to a part of the provider that has hosts of its own, such as the node of one network. Throws
+   * without a request when that part is known to be away. Undefined where the connector is used without the service.
+   */
+  reach?<T>(this: void, part: string, request: () => Promise<T>): Promise<T>
   /** Replaces `requestTimeoutMs` below. */
   requestTimeoutMs?: number
 }
@@ -258,6 +263,16 @@ export interface Balances {
    * of them.
    */
   isPartial?: true
+  /**
+   * Networks (`ProviderDefinition.networks`) whose balances could not be read. Those of the others are new, and theirs
+   * are as they were last read; `isPartial` is set as well when none is new. The engine does not ask again in this run.
+   */
+  failed?: readonly FailedNetwork[]
+}
+
+export interface FailedNetwork {
+  partition: string
+  error: SourceError
 }
 
 /** What `verify` found out about the credentials and the account behind them. */

@@ -116,6 +116,11 @@ export interface ProviderDefinition {
    * being read.
    */
   storiesStayInLists?: true
+  /**
+   * Set when each partition is a network with hosts of its own: its name, by partition. All streams have the same
+   * partitions, and no story crosses two of them. A network that is away is away alone.
+   */
+  networks?: Readonly<Record<string, string>>
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
   /** The connector's `version` if it is not 1, for processes that never load the connector. */

@@ -594,7 +594,8 @@ create table budgets (
   limited_at timestamptz(3)
 );
 
--- A provider that does not answer: one row for the whole fleet while it fails.
+-- A provider that does not answer, or a part of one that has hosts of its own (`evm/base node`): one row for the whole
+-- fleet while it fails.
 create table circuits (
   provider_id text primary key,
   -- In a row, over all its connections; any answer ends the row.

@@ -37,7 +37,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
   const request = { what: kind, run: payload.run, interactive: payload.inBackground !== true, signal }
-  const { outcome, run, reach, isProofDue, lacksBalances } = await readConnection(deps, ref, opened, request)
+  const { outcome, run, reach, isProofDue, lacksBalances, parts } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
   switch (outcome.kind) {
     case 'done':
@@ -50,7 +50,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
     case 'overtaken':
       return queueRefresh(deps.db, next, overtakenDelayMs)
     case 'fault':
-      return backOff(deps, opened, next, { error: outcome.error, isOfBalances: lacksBalances })
+      return backOff(deps, opened, next, { error: outcome.error, isOfBalances: lacksBalances, parts })
   }
 }
 
@@ -80,18 +80,18 @@ async function backOff(
   deps: ReadingDeps,
   opened: OpenedConnection,
   next: Payload,
-  { error, isOfBalances }: { error: SourceError; isOfBalances: boolean },
+  { error, isOfBalances, parts }: { error: SourceError; isOfBalances: boolean; parts: readonly string[] },
 ): Promise<void> {
   const { providerId, keyLane } = opened
   const { attempt } = next
-  const { fault, unread } = error
+  const { fault } = error
   const delayMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(attempt, deps.random()))
   // A provider that is known to be away is not asked: the person who waits learns it at once.
   const isKnownAway = error instanceof CircuitOpen
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway
   if (mayPass && attempt < attemptsMax) return queueRefresh(deps.db, { ...next, attempt: attempt + 1 }, delayMs)
   const sinceMs = isKnownAway ? error.sinceMs : undefined
-  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, unread, isOfBalances, sinceMs })
+  await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, parts, isOfBalances, sinceMs })
   await end(deps.db, next, { status: 'failed', cause: fault })
 }
 
