@@ -38,6 +38,7 @@ export interface Move {
 }
 
 const nativeDecimals = 18
+export const zeroAddress = `0x${'0'.repeat(40)}`
 
 /** A transaction that failed moved nothing, whatever was tried in it. */
 export function isFailed({ transaction }: Rows): boolean {
@@ -59,7 +60,7 @@ export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): M
       toMoves(own, row, nftAsset(chain, contract, tokenId), toAmount(BigInt(amount), 0)),
     )
   })
-  return [...withWraps(chain, coins, rows), ...tokens, ...pieces]
+  return [...withWraps(chain, own, coins, rows), ...tokens, ...pieces]
 }
 
 interface Sides {
@@ -95,15 +96,29 @@ function isTopLevel(row: Internal, transaction: Transaction | undefined): boolea
 
 /**
  * WETH9 makes and burns tokens without a Transfer event, so that most indexes list no transfer: coins that go to its
- * contract become as many tokens, and coins that come from it were tokens (only their holder can withdraw them).
+ * contract become as many tokens, and coins that come from it were tokens (only their holder can withdraw them). An
+ * index that lists it names no holder on the other side. A transfer between two holders is another one: a wallet that
+ * has delegated to code may wrap coins and pay with them in one transaction (EIP-7702).
  */
-function withWraps(chain: Chain, coins: readonly Move[], { tokens }: Rows): Move[] {
+function withWraps(chain: Chain, own: ReadonlySet<string>, coins: readonly Move[], { tokens }: Rows): Move[] {
   const { address, logsTransfers } = chain.wrapped
-  const isListed = tokens.some(({ contractAddress }) => contractAddress === address)
+  const noHolder = new Set([address, zeroAddress])
+  const listed = tokens.filter(
+    ({ contractAddress, from, to }) => contractAddress === address && (noHolder.has(from) || noHolder.has(to)),
+  )
+
+  /** Each row stands for one wrap. */
+  function takeListed({ amount, isIn }: Move): boolean {
+    const at = listed.findIndex(
+      ({ from, to, value }) => own.has(isIn ? from : to) && toAmount(BigInt(value ?? '0'), nativeDecimals) === amount,
+    )
+    return at !== -1 && listed.splice(at, 1).length > 0
+  }
+
   return coins.flatMap((move): Move[] => {
     if (move.counterpart !== address) return [move]
     const coin = { ...move, isWrap: true }
-    if (logsTransfers === true || isListed) return [coin]
+    if (logsTransfers === true || takeListed(move)) return [coin]
     return [coin, { ...coin, asset: tokenAsset(chain, wrappedContract(chain)), isIn: !move.isIn }]
   })
 }

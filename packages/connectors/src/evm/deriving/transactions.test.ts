@@ -272,6 +272,30 @@ describe('wrapped coins', () => {
     const draft = only(transaction({ to: weth, value: '2000000000000000000' }), token(listed))
     assert.deepEqual([draft.inputs.length, draft.inputs[0]?.amount, draft.category], [1, '2', 'convert'])
   })
+
+  // A wallet that has delegated to code makes several calls in one transaction (EIP-7702).
+  const two = '2000000000000000000'
+  const ofWeth = { contractAddress: weth, value: two, contractDecimals: '18' }
+  const batch = transaction({ to: own })
+
+  it('that are wrapped and given away in one transaction leave none, whether the index lists the wrapping or not', () => {
+    const gave = [batch, internal({ from: own, to: weth, value: two }), token({ ...ofWeth, from: own, to: router })]
+    const got = token({})
+    for (const listed of [[], [token({ ...ofWeth, from: zeroAddress })], [token({ ...ofWeth, from: weth })]]) {
+      const draft = only(...gave, got, ...listed)
+      const [, category, inputs, outputs] = summary(draft)
+      assert.deepEqual([category, inputs, outputs], ['trade', [`1.5 evm:1:${coin}`], ['2 crypto:ethereum']])
+    }
+  })
+
+  it('that are bought and unwrapped in one transaction leave none, either', () => {
+    const bought = [batch, token({ ...ofWeth, from: router }), internal({ from: weth, value: two })]
+    const gave = token({ from: own, to: router })
+    for (const listed of [[], [token({ ...ofWeth, from: own, to: zeroAddress })]]) {
+      const draft = only(...bought, gave, ...listed)
+      assert.deepEqual([legs(draft.inputs), legs(draft.outputs)], [['2 crypto:ethereum'], [`1.5 evm:1:${coin}`]])
+    }
+  })
 })
 
 describe('collections', () => {

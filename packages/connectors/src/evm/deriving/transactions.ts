@@ -23,9 +23,9 @@ import {
 } from '@assay/core'
 import { getAddress } from 'viem'
 import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
-import { nativeAsset, toAmount, type NamedAsset } from '../assets.ts'
+import { nativeAsset, toAmount, tokenAsset, wrappedContract, type NamedAsset } from '../assets.ts'
 import { getChain, type Chain } from '../chains.ts'
-import { isFailed, listMoves, toFees, type Fees, type Move, type Rows } from './moves.ts'
+import { isFailed, listMoves, toFees, zeroAddress, type Fees, type Move, type Rows } from './moves.ts'
 import { isReceiptKey, parseInternal, parseReceipt, parseToken, parseTransaction, parseWithdrawal } from '../records.ts'
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
@@ -162,11 +162,15 @@ function kind(type: TransactionType, category: Category, confidence: number): Ki
   return { type, category, confidence }
 }
 
-const zeroAddress = '0x0000000000000000000000000000000000000000'
-
-function toKind({ moves }: Story, inputs: readonly Leg[], outputs: readonly Leg[]): Kind {
+function toKind({ chain, moves }: Story, inputs: readonly Leg[], outputs: readonly Leg[]): Kind {
   if (inputs.length > 0 && outputs.length > 0) {
-    const isWrap = moves.some((move) => move.isWrap) && inputs.length === 1 && outputs.length === 1
+    // In one transaction, coins may also be wrapped to pay with them.
+    const { assetId: wrappedId } = tokenAsset(chain, wrappedContract(chain))
+    const isWrap =
+      moves.some((move) => move.isWrap) &&
+      inputs.length === 1 &&
+      outputs.length === 1 &&
+      [...inputs, ...outputs].some(({ assetId }) => assetId === wrappedId)
     return isWrap ? kind('input_and_output', 'convert', 1) : kind('input_and_output', 'trade', 0.9)
   }
   if (outputs.length > 0) return kind('send', 'withdrawal', 0.9)
