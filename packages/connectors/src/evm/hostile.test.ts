@@ -158,23 +158,44 @@ describe('a row of an index', () => {
 })
 
 describe('the receipt of a transaction', () => {
-  it('is kept without its logs, which may fill an answer', async (t) => {
+  /** Only rollups are asked for receipts. */
+  async function openBase(t: TestContext, more: object) {
     const { chain } = await openWallet(t)
     chain.chainId = 8453
-    // Only rollups are asked for receipts.
     const asBase: typeof fetch = (url, init) => fetch(new Request(url).url.replace('/8453', '/1'), init)
     const reader = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: asBase })
-    const paid = { from: address, to: weth, value: '1', gasPrice: '1', gasUsed: '21000' }
+    const paid = { from: address, to: weth, value: '1', gasPrice: '1', gasUsed: '21000', ...more }
     chain.lists.set('txlist', [row(10, '', paid)])
     const hash = `0x${word(10)}`
-    const receipt = { transactionHash: hash, blockHash: `0x${word(99)}`, blockNumber: '0xa', l1Fee: '0x7b' }
-    chain.receipts.set(hash, { ...receipt, logsBloom: '00'.repeat(2 ** 20), logs: [{ data: '00'.repeat(2 ** 20) }] })
     const window = { unit: 'block', start: 0, end: 20_001 } as const
     const request = { stream: 'transactions', partition: '8453', window, pageMark: null, lastingMark: null, state: {} }
-    const { records } = await reader.fetchPage(request)
-    assert.deepEqual(
-      records.filter(({ key }) => key.endsWith(':receipt')).map(({ body }) => JSON.parse(body) as unknown),
-      [receipt],
-    )
+    const listReceipts = async (): Promise<unknown[]> =>
+      (await reader.fetchPage(request)).records
+        .filter(({ key }) => key.endsWith(':receipt'))
+        .map(({ body }) => JSON.parse(body) as unknown)
+    return {
+      chain,
+      hash,
+      place: { transactionHash: hash, blockHash: `0x${word(99)}`, blockNumber: '0xa' },
+      listReceipts,
+    }
+  }
+
+  it('is kept without its logs, which may fill an answer', async (t) => {
+    const { chain, hash, place, listReceipts } = await openBase(t, {})
+    const receipt = { ...place, l1Fee: '0x7b' }
+    const long = { logsBloom: '00'.repeat(2 ** 20), logs: [{ data: '00'.repeat(2 ** 20) }] }
+    chain.receipts.set(hash, { ...receipt, type: '0x2', ...long })
+    assert.deepEqual(await listReceipts(), [receipt])
+    assert.ok(!chain.methods.includes('eth_getTransactionByHash'))
+  })
+
+  it('of a deposit from the first layer is kept with the coins that it made, also where the row has its fee', async (t) => {
+    for (const more of [{ gasPrice: '0' }, { gasPrice: '0', l1Fee: '0' }]) {
+      const { chain, hash, place, listReceipts } = await openBase(t, more)
+      chain.receipts.set(hash, { ...place, type: '0x7e' })
+      chain.transactions.set(hash, { hash, type: '0x7e', mint: '0xde0b6b3a7640000', input: '0x' })
+      assert.deepEqual(await listReceipts(), [{ ...place, mint: '0xde0b6b3a7640000' }])
+    }
   })
 })

@@ -28,7 +28,16 @@ import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './clie
 import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
 import { afterPage, lateRows, mergeLate, type LateRows } from './late-rows.ts'
-import { headReaders, parseToken, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
+import {
+  headReaders,
+  isDeposit,
+  parseToken,
+  readMint,
+  readReceipt,
+  receiptKey,
+  type Head,
+  type Receipt,
+} from './records.ts'
 import type { Token } from './state.ts'
 
 const actions: Readonly<Record<StreamName, string>> = {
@@ -313,8 +322,21 @@ async function findReceipt(client: ChainClient, hash: string): Promise<Receipt |
   return answer === null ? undefined : readReceipt(answer)
 }
 
+/** With the coins that a deposit from the first layer has made: neither its row nor its receipt has them. */
+async function findWholeReceipt(client: ChainClient, hash: string): Promise<Receipt | undefined> {
+  const answer = await client.rpc('eth_getTransactionReceipt', [hash])
+  if (answer === null) return undefined
+  const receipt = readReceipt(answer)
+  if (!isDeposit(answer)) return receipt
+  const mint = readMint(await client.rpc('eth_getTransactionByHash', [hash]))
+  return mint === undefined ? receipt : { ...receipt, mint }
+}
+
+/** Deposits from the first layer cost nothing on the second. */
+const isFree = /"gasPrice":"?0?"?[,}]/
+
 /**
- * Receipts of the transactions that the wallet paid for, where the index does not give the fee of the first layer. Only
+ * Receipts of the transactions that the wallet sent, where the index does not give the fee of the first layer. Only
  * what is used of a receipt is kept: its logs may fill an answer, and a page has a hundred receipts.
  */
 async function fetchReceipts(
@@ -322,15 +344,17 @@ async function fetchReceipts(
   rows: readonly ReadRow[],
   finalBlock: number,
 ): Promise<RawRecord[]> {
-  const paid = rows.filter(({ head, record }) => head?.from === address && !/"l1Fee":"?\d/.test(record.body))
-  const found = await inGroups(paid, async ({ record, head }) => ({
+  const sent = rows.filter(({ head, record: { body } }) => {
+    return head?.from === address && (!/"l1Fee":"?\d/.test(body) || isFree.test(body))
+  })
+  const found = await inGroups(sent, async ({ record, head }) => ({
     record,
     isPending: (head?.block ?? 0) > finalBlock,
-    receipt: await findReceipt(client, record.key),
+    receipt: await findWholeReceipt(client, record.key),
   }))
   return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
-    // A receipt without a first-layer fee adds nothing to the row.
-    if (receipt?.l1Fee === undefined || receipt.l1Fee === null) return []
+    // A receipt with neither adds nothing to the row.
+    if (receipt === undefined || (receipt.l1Fee ?? receipt.mint ?? null) === null) return []
     const body = JSON.stringify(receipt)
     return [{ key: receiptKey(key), occurredAtMs, body, ...(isPending ? { pending: true } : {}) }]
   })

@@ -98,15 +98,21 @@ const withdrawal = z.object({
   blockNumber: block,
   timestamp: seconds,
 })
+const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
 const receipt = z.object({
   transactionHash: hash,
   blockHash: hash,
   blockNumber: z.string().regex(/^0x[0-9a-f]{1,12}$/i),
-  l1Fee: z
-    .string()
-    .regex(/^0x[0-9a-f]{1,64}$/i)
-    .nullish(),
+  l1Fee: quantity.nullish(),
+  /**
+   * Added when it is read, to that of a deposit from the first layer: the coins that were made for the sender before
+   * the transaction ran (specs.optimism.io, "Deposits").
+   */
+  mint: quantity.nullish(),
 })
+/** Only what is asked for beside the receipt. */
+const typed = z.object({ type: text })
+const minting = z.object({ mint: quantity.nullish() })
 
 export type Transaction = z.infer<typeof transaction>
 export type TokenRow = z.infer<typeof token>
@@ -118,6 +124,10 @@ export const parseTransaction = (body: string): Transaction => transaction.parse
 export const parseToken = (body: string): TokenRow => token.parse(parseJson(body))
 export const parseWithdrawal = (body: string): Withdrawal => withdrawal.parse(parseJson(body))
 export const readReceipt = (answer: unknown): Receipt => readAnswer('eth_getTransactionReceipt', receipt, answer)
+/** The type of transaction that brings coins from the first layer of an OP stack. */
+export const isDeposit = (answer: unknown): boolean => typed.safeParse(answer).data?.type === '0x7e'
+export const readMint = (answer: unknown): string | undefined =>
+  readAnswer('eth_getTransactionByHash', minting, answer).mint ?? undefined
 export const parseReceipt = (body: string): Receipt => receipt.parse(parseJson(body))
 
 export function parseInternal(body: string): Internal {

@@ -29,6 +29,8 @@ export interface TestChain {
   nowMs: number
   /** Answers of `eth_getTransactionReceipt`, by hash. */
   receipts: Map<string, object>
+  /** Answers of `eth_getTransactionByHash`, by hash. */
+  transactions: Map<string, object>
   balances: Map<string, bigint>
   codes: Map<string, string>
   /** Answers to `eth_call`, by contract and data in lower case; `revert` refuses. */
@@ -78,7 +80,14 @@ export async function startChain(t: { after(end: () => Promise<void>): void }): 
     height: 20_000,
     ...{ namedHeight: undefined, chainId: 1 },
     nowMs: timeOf(20_000) * 1000 + 5_000,
-    ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map(), errors: new Map() },
+    ...{
+      receipts: new Map(),
+      transactions: new Map(),
+      balances: new Map(),
+      codes: new Map(),
+      calls: new Map(),
+      errors: new Map(),
+    },
     ...{ answers: [], questions: [], methods: [], hasMulticall: false, distort: (given: string) => given },
     ...{
       decimals: 6,
@@ -216,6 +225,8 @@ function answerRpc(chain: TestChain, method: string, params: readonly unknown[])
       return Number(first) > chain.height ? null : { timestamp: `0x${timeOf(Number(first)).toString(16)}` }
     case 'eth_getTransactionReceipt':
       return chain.receipts.get(first) ?? null
+    case 'eth_getTransactionByHash':
+      return chain.transactions.get(first) ?? null
     case 'eth_getBalance':
       return `0x${(chain.balances.get(first) ?? 0n).toString(16)}`
     case 'eth_getTransactionCount':

@@ -31,7 +31,7 @@ export interface Move {
   asset: NamedAsset
   amount: Decimal
   isIn: boolean
-  /** The address of the other side. */
+  /** The address of the other side; empty where there is none. */
   counterpart: string
   /** Between coins and wrapped coins. */
   isWrap: boolean
@@ -40,14 +40,15 @@ export interface Move {
 const nativeDecimals = 18
 export const zeroAddress = `0x${'0'.repeat(40)}`
 
-/** A transaction that failed moved nothing, whatever was tried in it. */
+/** A transaction that failed moved nothing, whatever was tried in it, except for coins that came before it ran. */
 export function isFailed({ transaction }: Rows): boolean {
   // Before Byzantium receipts had no status, and only `isError` shows a failure.
   return transaction?.isError === '1' || transaction?.txreceipt_status === '0'
 }
 
 export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): Move[] {
-  if (isFailed(rows)) return []
+  const minted = listMinted(chain, own, rows)
+  if (isFailed(rows)) return minted
   const coins = listCoins(chain, own, rows)
   const tokens = rows.tokens.flatMap((row) => {
     if (!isFungible(chain, row)) return []
@@ -60,7 +61,14 @@ export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): M
       toMoves(own, row, nftAsset(chain, contract, tokenId), toAmount(BigInt(amount), 0)),
     )
   })
-  return [...withWraps(chain, own, coins, rows), ...tokens, ...pieces]
+  return [...minted, ...withWraps(chain, own, coins, rows), ...tokens, ...pieces]
+}
+
+/** Coins that came from the first layer for the sender, who may send them on in the same transaction. */
+function listMinted(chain: Chain, own: ReadonlySet<string>, { transaction, receipt }: Rows): Move[] {
+  const amount = toAmount(BigInt(receipt?.mint ?? '0'), nativeDecimals)
+  if (amount === '0' || transaction === undefined || !own.has(transaction.from)) return []
+  return [{ asset: nativeAsset(chain), amount, isIn: true, counterpart: '', isWrap: false }]
 }
 
 interface Sides {

@@ -331,6 +331,32 @@ describe('rollups', () => {
     const approved = only(onBase(transaction({ l1Fee: '1000' })))
     assert.deepEqual(legs(approved.outputs), ['0.000630000000001 crypto:ethereum'])
   })
+
+  // specs.optimism.io, "Deposits": the coins are made for the sender before the transaction runs, and stay if it fails.
+  const deposit = (more: object): StoredRecord[] => [
+    transaction({ gasPrice: '0', value: '1000000000000000000', ...more }),
+    record(
+      'transactions',
+      { transactionHash: hash, blockHash: hash, blockNumber: '0x1', mint: '0xde0b6b3a7640000' },
+      { key: `${hash}:receipt` },
+    ),
+  ]
+  const onBase = (records: StoredRecord[]): StoredRecord[] => records.map((one) => ({ ...one, partition: '8453' }))
+
+  it('coins that the wallet sends to itself from the first layer arrive, even if the transaction fails', () => {
+    for (const more of [{ to: own }, { to: own, isError: '1', txreceipt_status: '0' }]) {
+      const draft = only(...onBase(deposit(more)))
+      assert.deepEqual(summary(draft), ['receive', 'deposit', ['1 crypto:ethereum'], [], []])
+      assert.equal(draft.status, 'confirmed')
+    }
+  })
+
+  it('coins that the wallet sends to another address from the first layer do not pass through its balance', () => {
+    const draft = only(...onBase(deposit({})))
+    assert.deepEqual([draft.inputs, draft.outputs], [[], []])
+    const failed = only(...onBase(deposit({ isError: '1', txreceipt_status: '0' })))
+    assert.deepEqual(legs(failed.inputs), ['1 crypto:ethereum'])
+  })
 })
 
 describe('validators', () => {

@@ -88,13 +88,14 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
   if (shown.length === 0 || first === undefined) return []
   const chain = getChain(first.partition)
   const isPending = records.some(({ pending }) => pending === true)
+  const moves = listMoves(chain, own, rows)
   const story: Story = {
-    ...{ chain, rows, own, fees: toFees(own, rows), moves: listMoves(chain, own, rows) },
+    ...{ chain, rows, own, fees: toFees(own, rows), moves },
     isOwn: rows.transaction !== undefined && own.has(rows.transaction.from),
     hash: naturalKey.slice(naturalKey.indexOf(':') + 1),
     head: {
       naturalKey,
-      status: isPending ? 'pending' : isFailed(rows) ? 'failed' : 'confirmed',
+      status: isPending ? 'pending' : isFailed(rows) && moves.length === 0 ? 'failed' : 'confirmed',
       // The balance of the newest block has it already.
       ...(isPending ? { isDebited: true } : {}),
       occurredAtMs: Math.max(...records.map(({ occurredAtMs }) => occurredAtMs)),
