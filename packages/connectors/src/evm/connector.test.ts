@@ -150,6 +150,16 @@ describe('verifying a wallet', () => {
   })
 })
 
+describe('lists', () => {
+  it('are open to strangers, except for the withdrawals of validators', () => {
+    const closed = evmDefinition.streams.filter((stream) => stream.openToStrangers !== true)
+    assert.deepEqual(
+      closed.map(({ name }) => name),
+      ['withdrawals'],
+    )
+  })
+})
+
 describe('balances', () => {
   it('come from the chain, to the last digit, for everything that the wallet has met', async (t) => {
     const { chain, reader } = await openWallet(t)

@@ -52,7 +52,8 @@ export const evmDefinition = {
     popularity_rank: 5,
   },
   streams: [
-    listStream('transactions'),
+    // Ten thousand transfers fit into one block where blocks are large, and an index does not give more of them.
+    listStream('transactions', { openToStrangers: true }),
     listStream('internal', {
       openToStrangers: true,
       providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
