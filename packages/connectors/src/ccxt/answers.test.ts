@@ -57,7 +57,8 @@ describe('an answer without rows', () => {
     ...['{"code":503,"description":"backend down"}', '{"code":"502","data":null}', '{"statusCode":429}'],
     ...['{"status":"maintenance"}', '{"status":"UNAVAILABLE"}', '{"result":"error"}', '{"code":"INTERNAL_ERROR"}'],
     ...['{"meta":{"error":"x"}}', '{"errors":[{"message":"x"}]}', '{"exception":"NullPointerException"}', '"busy"'],
-    ...['{"message":"No data","error":"upstream failed"}'],
+    ...['{"message":"No data","error":"upstream failed"}', '{"code":14,"message":"unavailable","details":[]}'],
+    ...['{"message":"Service unavailable","trace":["a.b.c"]}', '{"statusCode":400,"customMessage":["Bad"],"data":{}}'],
   ]) {
     it(`reports an error: ${answer}`, () => {
       const parsed: unknown = JSON.parse(answer)

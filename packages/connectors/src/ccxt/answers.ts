@@ -23,8 +23,10 @@ export function refuseError(call: string, answer: unknown): void {
 
 function hasList(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  return Object.entries(value).some(([name, member]) => !/^errors?$/i.test(name) && hasList(member))
+  if (Array.isArray(value)) return value.every((member) => typeof member === 'object')
+  return Object.entries(value).some(
+    ([name, member]) => !/^(?:errors?|details?|trace|stack|args|links)$/i.test(name) && hasList(member),
+  )
 }
 
 type Member = readonly [name: string, value: unknown]

@@ -102,7 +102,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
         lastParsed = undefined
         const rows = await methods[call](key, sinceMs, limit, params)
-        if (rows.length === 0) refuseError(call, lastParsed)
+        if (rows.every(({ info }) => typeof info !== 'object' || info === null)) refuseError(call, lastParsed)
         const own = listMembers(lastParsed)
         lastParsed = undefined
         // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
@@ -114,7 +114,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       use('fetchBalance', async (exchange) => {
         lastParsed = undefined
         const balances = (await exchange.fetchBalance(params)) as unknown as Row
-        if (Object.keys(balances['total'] ?? {}).length === 0) refuseError('fetchBalance', lastParsed)
+        if (!hasAmount(balances['total'])) refuseError('fetchBalance', lastParsed)
         lastParsed = undefined
         return balances
       }),
@@ -141,6 +141,11 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       }),
     write: digits.write,
   }
+}
+
+/** ccxt may also make a balance without any amount of an answer that it does not understand. */
+function hasAmount(total: unknown): boolean {
+  return Object.values(total ?? {}).some((amount) => amount !== undefined && amount !== null)
 }
 
 const parsers: Readonly<Record<ListCall, 'parseTrade' | 'parseLedgerEntry' | 'parseTransaction'>> = {

@@ -415,6 +415,15 @@ describe('the connector over ccxt', () => {
     })
   }
 
+  it('an account of which ccxt names assets without amounts is not one without balances', async () => {
+    const io: Io = {
+      fetch: async () => Response.json({ status: 'maintenance' }),
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: 'http://bit2c.test' },
+    }
+    const reader = createCcxtConnector('bit2c').open({ type: 'api_key', apiKey: 'k', secretKey }, io)
+    await assert.rejects(reader.fetchBalances({}), { fault: 'unreadable_answer' })
+  })
+
   it('an exchange that says it is away has answered', async () => {
     failure = { status: 404, body: '{}' }
     await assert.rejects(open().fetchBalances({}), (error) => {
