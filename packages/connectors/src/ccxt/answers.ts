@@ -1,6 +1,9 @@
 /** Reads an exchange's own answer, regardless of what ccxt makes of it. */
 import { SourceError } from '@assay/core'
 
+/** A row or a market as ccxt makes it. Its members are unknown until a schema has read them. */
+export type Row = Readonly<Record<string, unknown>>
+
 /**
  * ccxt finds no rows in an error that it does not know, such as that of a gateway under HTTP 200, and takes it for an
  * empty list or an account without balances. So an answer without a list is believed only if nothing in it reports an

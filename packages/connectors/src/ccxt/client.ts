@@ -13,10 +13,9 @@ import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
-import { listMembers, refuseError } from './answers.ts'
+import { listMembers, refuseError, type Row } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
-import type { Row } from './records.ts'
 
 /** The user's credentials, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>

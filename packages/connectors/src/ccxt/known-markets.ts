@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import type { ExchangeFacts } from './catalogue/facts.ts'
-import type { Row } from './records.ts'
+import type { Row } from './answers.ts'
 
 /** The members of a coin market that ccxt's parsers of trades use. Those that are false or unknown are left out. */
 const memberNames = ['id', 'symbol', 'base', 'quote', 'baseId', 'quoteId', 'type', 'spot']

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type { RawRecord, Window } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
 import { keyLengthMax } from '../kit/records.ts'
+import type { Row } from './answers.ts'
 import type { CcxtClient, Market } from './client.ts'
 import type { StreamName } from './catalogue/facts.ts'
 
@@ -112,9 +113,6 @@ export interface ReadRow {
   /** False when the record's time is not the row's. */
   hasTime: boolean
 }
-
-/** A row or a market as ccxt makes it. Its members are unknown until a schema has read them. */
-export type Row = Readonly<Record<string, unknown>>
 
 /**
  * Rows without an id may be equal: two outputs of one transaction to one address, or two fills at one price. The second
