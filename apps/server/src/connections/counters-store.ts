@@ -67,12 +67,12 @@ export interface CountedProof {
   walkedAt: string | null
 }
 
-/** The next reading to judge is the newest. */
+/** The next reading to judge is the newest, or a later one if the newest is not whole. */
 export async function recordProof(tx: Sql, ref: ConnectionRef, proof: CountedProof): Promise<void> {
   await tx.execute(
     `update connections set proof_grade = $3, proof_checked_at = $4::timestamptz, proof_balances_at = $5::timestamptz,
        proved_since = $6::timestamptz, proof_walked_at = $7::timestamptz,
-       unproved_at = case when $5::timestamptz < unproved_at then unproved_at else balances_at end
+       unproved_at = case when $5::timestamptz < unproved_at then unproved_at when not balances_failed then balances_at end
      where user_key = $1::bigint and connection_key = $2`,
     [...keysOf(ref), proof.grade, tx.now(), proof.balancesAt, proof.provedSince, proof.walkedAt],
   )

@@ -245,4 +245,51 @@ describe('a network that cannot be read', async () => {
       assert.equal(readings, '2')
     })
   }
+
+  it('for long is not judged by balances that are partly old, also when the rest is judged meanwhile', async () => {
+    const now = (): number => reader.clock.now()
+    const beginningMs = now() - 100 * hourMs
+    const heightAt = (atMs: number): number => Math.floor((atMs - beginningMs) / 1_000)
+    const timeAt = (height: number): number => beginningMs + height * 1_000
+    const recordAt = (key: string, atMs: number) => record(key, timeAt(heightAt(atMs)), { height: heightAt(atMs) })
+    const { provider, ref } = await open()
+    provider.lists.clear()
+    const [ofA, ofB] = [[recordAt('A1', now() - hourMs)], [recordAt('B1', now() - hourMs)]]
+    provider.lists.set('coins/A', ofA).set('coins/B', ofB)
+    provider.answer = ({ window }, page) =>
+      page.next === null ? { ...page, times: { startMs: timeAt(window.start), endMs: timeAt(window.end) } } : page
+    const error = new SourceError('data_hole', 'the index has no block of the last day')
+    let [away, held] = [false, '2']
+    provider.answerBalances = () =>
+      away ? { ...balanceOf(held), failed: [{ partition: 'B', error }] } : balanceOf(held)
+    provider.answerHeight = (partition) => {
+      if (partition === 'B' && away) throw error
+      return { height: heightAt(now()), atMs: timeAt(heightAt(now())) }
+    }
+    await reader.drain({ delayed: true })
+    const grades: (string | null)[] = []
+    async function run(): Promise<void> {
+      await reader.moveClock(16 * 60_000)
+      const { keyLane } = await reader.db.row<{ keyLane: string }>(
+        'select key_lane as "keyLane" from connections where id = $1',
+        [ref.connectionId],
+      )
+      await reader.db.execute('delete from graphile_worker._private_jobs')
+      await reader.sync.plan(reader.db, { ...ref, keyLane }, 0)
+      await reader.drain()
+      grades.push((await find(ref)).grade)
+    }
+    await run()
+    away = true
+    ofA.push(recordAt('A2', now() + 300_000))
+    ofB.push(recordAt('B2', now() + 300_000))
+    held = '3'
+    // After eight failures the rest is judged.
+    for (let failures = 0; failures < 9; failures += 1) await run()
+    away = false
+    held = '4'
+    for (let runs = 0; runs < 3; runs += 1) await run()
+    assert.deepEqual(await reader.listAmounts(ref), ['1', '1', '1', '1'])
+    assert.deepEqual(new Set(grades), new Set(['proved']))
+  })
 })
