@@ -172,7 +172,10 @@ async function findPause(
   if (isPartAway && regularMs > 0 && !hasMore) return regularMs
   const maxMs = Math.max(backoffMaxMs, regularMs)
   const toldMs = isPartAway ? undefined : error.retryAfterMs
-  return toldMs ?? deps.scaleWait(backoffMs(failures, deps.random(), hasMore ? backoffMaxMs : maxMs))
+  const pauseMs = deps.scaleWait(backoffMs(failures, deps.random(), hasMore ? backoffMaxMs : maxMs))
+  // A gateway may say "at once", for hours.
+  const isOfServer = error.fault === 'venue_down' && !(error instanceof CircuitOpen)
+  return isOfServer ? Math.max(toldMs ?? 0, pauseMs) : (toldMs ?? pauseMs)
 }
 
 /** Neither the provider nor the owner can fix this error. It is reported, and retried with growing pauses. */
