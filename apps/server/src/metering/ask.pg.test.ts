@@ -242,7 +242,7 @@ describe('a part of a provider that has hosts of its own', async () => {
   const definition = getDefinition('kraken')
 
   interface Parts {
-    /** A job of its own, which calls these parts in one call; those that it names as silent do not answer. */
+    /** A job of its own, which calls these parts at once; those that it names as silent do not answer. */
     call(caller: Caller, parts: readonly string[], silent?: readonly string[]): Promise<string[]>
     /** The parts that were really called, since the last time. */
     takeCalled(): string[]
@@ -260,20 +260,21 @@ describe('a part of a provider that has hosts of its own', async () => {
       async call(caller, parts, silent = []) {
         const asker = { connector: kraken, definition, ...caller, nonces: createNonces(), parts: createParts() }
         const ask = metering.startAsking(asker, { interactive: true })
-        const outcomes: string[] = []
-        const asked = await ask({}, async () => {
-          for (const part of parts) {
-            try {
-              await asker.parts.reach(part, async () => {
-                called.push(part)
-                if (silent.includes(part)) throw new NoAnswer('timeout')
-              })
-              outcomes.push('answer')
-            } catch (error) {
-              assert.ok(error instanceof SourceError)
-              outcomes.push(error.name)
-            }
+        const reach = async (part: string): Promise<string> => {
+          try {
+            await asker.parts.reach(part, async () => {
+              called.push(part)
+              if (silent.includes(part)) throw new NoAnswer('timeout')
+            })
+            return 'answer'
+          } catch (error) {
+            assert.ok(error instanceof SourceError)
+            return error.name
           }
+        }
+        let outcomes: string[] = []
+        const asked = await ask({}, async () => {
+          outcomes = await Promise.all(parts.map(reach))
           return {}
         })
         assert.equal(asked.kind, 'answer')
@@ -312,6 +313,15 @@ describe('a part of a provider that has hosts of its own', async () => {
     await pass(61)
     assert.deepEqual(await call(b, both), ['answer', 'answer'])
     assert.deepEqual(await listOpen(), [])
+  })
+
+  it('and does not answer is called once, however many requests wait for it', async (t) => {
+    const { call, takeCalled } = await open(t)
+    const thrice = ['north', 'north', 'north']
+    assert.deepEqual(await call(a, thrice, ['north']), ['SourceError', 'SourceError', 'SourceError'])
+    assert.deepEqual(takeCalled(), ['north'])
+    assert.deepEqual(await call(a, thrice), ['answer', 'answer', 'answer'])
+    assert.deepEqual(takeCalled(), thrice)
   })
 
   it('is called on after a silence among answers, and by users of whom fewer than three met a silence', async (t) => {

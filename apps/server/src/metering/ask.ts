@@ -194,6 +194,13 @@ function createPassage(circuits: Circuits, asker: Asker, name: string): Passage 
   }
 }
 
+interface PartGate {
+  passage: Passage
+  entrance: Gate
+  /** The fault of the last request, if it was not answered. */
+  silence: SourceError | undefined
+}
+
 /**
  * `find` returns the state of a circuit as it was when the job began. A part that opens later is met by the next job.
  * The silence of a part is passed on as a fault that the provider's own circuit does not count.
@@ -203,26 +210,30 @@ function createReach(
   asker: Asker,
   find: (name: string) => CircuitState | undefined,
 ): PartCalls['reach'] {
-  const gates = new Map<string, { passage: Passage; entrance: Gate }>()
+  const gates = new Map<string, PartGate>()
 
-  function gateOf(name: string): { passage: Passage; entrance: Gate } {
+  function gateOf(name: string): PartGate {
     const known = gates.get(name)
     if (known !== undefined) return known
     const passage = createPassage(circuits, asker, name)
-    const gate = { passage, entrance: createEntrance(passage.isOpen) }
+    const gate = { passage, entrance: createEntrance(passage.isOpen), silence: undefined }
     gates.set(name, gate)
     return gate
   }
 
   return (part, request) => {
     const name = `${asker.connector.providerId}${partSeparator}${part}`
-    const { passage, entrance } = gateOf(name)
+    const gate = gateOf(name)
+    const { passage, entrance, silence: before } = gate
     return entrance(async () => {
+      // It waited for a request that was not answered, and would not be either: each takes the time of a request.
+      if (gate.silence !== undefined && gate.silence !== before) throw gate.silence
       const barred = passage.isOutside() ? await passage.enter(find(name)) : undefined
       if (barred !== undefined) throw barred
       try {
         const answer = await request()
         await passage.hear()
+        gate.silence = undefined
         return answer
       } catch (error) {
         if (!(error instanceof SourceError)) throw error
@@ -230,7 +241,8 @@ function createReach(
         if (!(error instanceof NoAnswer)) throw error
         const { message, retryAfterMs } = error
         const more = retryAfterMs === undefined ? {} : { retryAfterMs }
-        throw new SourceError('venue_down', message, { ...more, cause: error })
+        gate.silence = new SourceError('venue_down', message, { ...more, cause: error })
+        throw gate.silence
       }
     })
   }
