@@ -2,91 +2,27 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { findAssetByContract, isKnownAsset, SourceError } from '@assay/core'
-import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
-import type { Balances, ConnectorState, AccountReader, WalletCredentials } from '../kit/connector.ts'
+import type { Balances, ConnectorState, AccountReader } from '../kit/connector.ts'
 import { chains } from './chains.ts'
 import { connector } from './connector.ts'
 import { evmDefinition } from './definition.ts'
-import { startChain, timeOf, type TestChain } from './test-chain.ts'
-
-const address = '0x52908400098527886E0F7030069857D2E4169EE7'
-const own = address.toLowerCase()
-const coin = '0x1111111111111111111111111111111111111111'
-const picture = '0x2222222222222222222222222222222222222222'
-const game = '0x3333333333333333333333333333333333333333'
-const weth = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
-
-async function openWallet(
-  t: TestContext,
-  more: Partial<WalletCredentials> = {},
-): Promise<{ chain: TestChain; reader: AccountReader }> {
-  const chain = await startChain(t)
-  return { chain, reader: connector.open({ type: 'wallet', address, ...more }, chain.io) }
-}
-
-function row(block: number, contract: string, more: object) {
-  return {
-    blockNumber: String(block),
-    timeStamp: String(timeOf(block)),
-    hash: `0x${block.toString(16).padStart(64, '0')}`,
-    from: coin,
-    to: own,
-    contractAddress: contract,
-    tokenName: 'Some Coin',
-    tokenSymbol: 'SOME',
-    tokenDecimal: '6',
-    ...more,
-  }
-}
-
-const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
-const balanceOf = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [own as Address] })
-const ownerOf = (id: bigint) => encodeFunctionData({ abi: erc721Abi, functionName: 'ownerOf', args: [id] })
-const pieces = (id: bigint) =>
-  encodeFunctionData({
-    abi: parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)']),
-    args: [own as Address, id],
-  })
-
-function hold(chain: TestChain): void {
-  chain.balances.set(own, 1_000_000_000_000_000_001n)
-  chain.lists.set('tokentx', [row(10, coin, { value: '5' })])
-  chain.lists.set('tokennfttx', [row(11, picture, { tokenID: '7' }), row(12, picture, { tokenID: '8' })])
-  chain.lists.set('token1155tx', [row(13, game, { tokenID: '1', tokenValue: '9' })])
-  chain.calls.set(`${coin} ${balanceOf}`, word(2_500_000n))
-  chain.calls.set(`${weth} ${balanceOf}`, word(3n))
-  chain.calls.set(`${picture} ${ownerOf(7n)}`, word(BigInt(own)))
-  chain.calls.set(`${picture} ${ownerOf(8n)}`, 'revert')
-  chain.calls.set(`${game} ${pieces(1n)}`, word(4n))
-}
-
-const callsMax = 20
-
-/**
- * Reads like the engine does: it calls until all parts are there. If `isPatient`, it also calls again after a fault.
- */
-async function readToEnd(
-  reader: AccountReader,
-  { state: given = {}, isPatient = false }: { state?: ConnectorState; isPatient?: boolean } = {},
-): Promise<Balances> {
-  let state = given
-  for (let calls = 0; calls < callsMax; calls += 1) {
-    try {
-      const answer = await reader.fetchBalances(state)
-      state = answer.state ?? state
-      const [failed] = answer.failed ?? []
-      if (failed !== undefined) throw failed.error
-      if (answer.isPartial !== true) return { ...answer, state }
-    } catch (error) {
-      if (!isPatient || !(error instanceof SourceError)) throw error
-    }
-  }
-  throw new Error(`the balances were not read within ${callsMax} calls`)
-}
-
-function isFault(fault: string): (error: unknown) => boolean {
-  return (error) => error instanceof SourceError && error.fault === fault
-}
+import { startChain, type TestChain } from './test-chain.ts'
+import {
+  address,
+  own,
+  coin,
+  picture,
+  game,
+  weth,
+  openWallet,
+  row,
+  word,
+  balanceOf,
+  hold,
+  readToEnd,
+  isFault,
+  callsMax,
+} from './test-wallet.ts'
 
 describe('verifying a wallet', () => {
   it('an address is a wallet without excessive or missing rights, and every spelling is the same wallet', async (t) => {
@@ -590,51 +526,5 @@ describe('balances', () => {
     await assert.rejects(open({}).fetchBalances({}), isFault('venue_down'))
     assert.equal(asked.length, 6)
     assert.ok(!asked.some((url) => url.includes('bsc')))
-  })
-})
-
-describe('the height of a chain', () => {
-  const ask = async (t: TestContext, change: (chain: TestChain) => void) => {
-    const { chain, reader } = await openWallet(t)
-    hold(chain)
-    const { state = {} } = await reader.fetchBalances({})
-    change(chain)
-    // What a reader has found out about a node it does not ask again.
-    const later = connector.open({ type: 'wallet', address }, chain.io)
-    return { chain, state, later, fetchHeight: async () => (await later.fetchHeight?.('erc20', '1', state))?.height }
-  }
-
-  for (const [what, change] of [
-    ['of another chain', (chain: TestChain) => void (chain.chainId = 137)],
-    ['without the block that it names', (chain: TestChain) => void (chain.namedHeight = chain.height + 5_000_000)],
-    ['whose newest block is in the future', (chain: TestChain) => void (chain.nowMs -= 2 * 3_600_000)],
-    ['that has stood still for days', (chain: TestChain) => void (chain.nowMs += 2 * 86_400_000)],
-  ] as const) {
-    it(`is not believed from a node ${what}, and neither are its balances`, async (t) => {
-      const { fetchHeight, later, state } = await ask(t, change)
-      await assert.rejects(fetchHeight(), isFault('unreadable_answer'))
-      await assert.rejects(readToEnd(later, { state }), isFault('unreadable_answer'))
-    })
-  }
-
-  it('is a few blocks lower where the node that has the newest block is not the one that answers', async (t) => {
-    const { fetchHeight } = await ask(t, (chain) => void (chain.namedHeight = chain.height + 3))
-    const height = (await fetchHeight()) ?? 0
-    assert.ok(height <= 20_000 && height > 19_900, String(height))
-  })
-
-  it('takes no request more than the list needs for its times, but one for the chain', async (t) => {
-    const { chain, later, state, fetchHeight } = await ask(t, () => undefined)
-    chain.methods.length = 0
-    await fetchHeight()
-    const window = { unit: 'block', start: 0, end: 20_001 } as const
-    for (const stream of ['erc20', 'erc721', 'erc1155']) {
-      const request = { stream, partition: '1', window, lastingMark: null, state }
-      let pageMark: string | null = null
-      do ({ next: pageMark } = await later.fetchPage({ ...request, pageMark }))
-      while (pageMark !== null)
-    }
-    const blocks = ['eth_getBlockByNumber', 'eth_getBlockByNumber']
-    assert.deepEqual(chain.methods.toSorted(), ['eth_blockNumber', 'eth_chainId', ...blocks])
   })
 })
