@@ -213,17 +213,16 @@ function holdBack({ faults, opened }: Reading, list: List, stop: Stop): boolean 
 }
 
 /**
- * A list that cannot be read now; an endpoint that is away is away for all lists of its stream, and a network for all
- * lists of the network.
+ * A list that cannot be read now. A network that is away is away for all its lists, and so is an endpoint that two of its
+ * lists could not reach; one that fails alone may be a pair that the exchange cannot answer for.
  */
 function isAway({ faults, opened }: Reading, { stream, partition }: List): boolean {
-  const hasNetworks = opened.definition.networks !== undefined
-  return [...faults].some(([id, { fault }]) => {
-    if (fault === 'unreadable_answer') return id === idOf(stream.name, partition)
-    const other = toListKey(id)
-    const isOfSame = hasNetworks ? other.partition === partition : other.stream === stream.name
-    return fault === 'venue_down' && isOfSame
-  })
+  const own = faults.get(idOf(stream.name, partition))
+  if (own?.fault === 'venue_down' || own?.fault === 'unreadable_answer') return true
+  const away = [...faults].filter(([, { fault }]) => fault === 'venue_down').map(([id]) => toListKey(id))
+  return opened.definition.networks === undefined
+    ? away.filter((other) => other.stream === stream.name).length > 1
+    : away.some((other) => other.partition === partition)
 }
 
 /** The lists of a network whose balances could not be read: without them, its history would not add up. */
@@ -252,6 +251,7 @@ export function listDerivable(reading: Reading): List[] | undefined {
   const lists = listLists(reading)
   const away = lists.filter((list) => list.stream.required && isAway(reading, list))
   if (away.length === 0) return undefined
-  if (reading.opened.definition.networks === undefined) return []
-  return lists.filter(({ partition }) => !away.some((list) => list.partition === partition))
+  const { networks, storiesStayInLists } = reading.opened.definition
+  if (networks !== undefined) return lists.filter((list) => !away.some(({ partition }) => partition === list.partition))
+  return storiesStayInLists === true ? lists.filter((list) => !isAway(reading, list)) : []
 }

@@ -113,7 +113,7 @@ export interface ProviderDefinition {
   storySpanMs: number
   /**
    * Set when no story has records of two lists. A list that was read to its end is then shown while others are still
-   * being read.
+   * being read, or cannot be.
    */
   storiesStayInLists?: true
   /**

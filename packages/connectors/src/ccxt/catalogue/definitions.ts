@@ -31,6 +31,8 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     // This span joins the fills of one order. If a limit order stays open longer, its later fills are a new
     // transaction.
     storySpanMs: 7 * dayMs,
+    // The two sides of a conversion are entries of the ledger, which some exchanges keep by coin.
+    ...(!lists.some(({ stream, by }) => stream === 'ledger' && by !== null) && { storiesStayInLists: true }),
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
     hosts: facts.hosts.slice(1),
