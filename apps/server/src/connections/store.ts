@@ -246,7 +246,8 @@ export async function recordIdleRead(
 ): Promise<boolean> {
   const { keyLane, schedule, jitter, provedUntilMs } = run
   const next = toAddJob('sync', nextRun, 7, 'next_in')
-  // The reading that waited for its verdict has the one before it; the next to wait is the newest.
+  // The reading that waited for its verdict has the one before it; the next to wait is the newest. Without a time up to
+  // which everything was read, this is null, and the reading waits on.
   const isProved = 'c.proof_grade is not null and c.unproved_at < $7::timestamptz'
   const row = await sql.maybeRow(
     `with planned as (
@@ -259,7 +260,8 @@ export async function recordIdleRead(
        update connections c set last_synced_at = $4::timestamptz, next_sync_at = p.next_at,
          proof_checked_at = case when ${isProved} then $4::timestamptz else c.proof_checked_at end,
          proof_balances_at = case when ${isProved} then c.unproved_at else c.proof_balances_at end,
-         unproved_at = case when not (${isProved}) then c.unproved_at when not c.balances_failed then c.balances_at end
+         unproved_at = case when (${isProved}) is not true then c.unproved_at
+           when not c.balances_failed then c.balances_at end
        from planned p
        where c.user_key = $1::bigint and c.user_key = p.user_key and c.connection_key = p.connection_key
          and c.key_lane = $3 and c.status = 'active' and c.synced_count = c.transaction_count
