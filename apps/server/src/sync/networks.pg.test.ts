@@ -247,50 +247,97 @@ describe('a network that cannot be read', async () => {
     })
   }
 
-  it('for long is not judged by balances that are partly old, also when the rest is judged meanwhile', async () => {
+  /** Blocks of a second, and records in them. */
+  function startChain() {
     const now = (): number => reader.clock.now()
     const beginningMs = now() - 100 * hourMs
     const heightAt = (atMs: number): number => Math.floor((atMs - beginningMs) / 1_000)
     const timeAt = (height: number): number => beginningMs + height * 1_000
     const recordAt = (key: string, atMs: number) => record(key, timeAt(heightAt(atMs)), { height: heightAt(atMs) })
+    const answer: TestProvider['answer'] = ({ window }, page) =>
+      page.next === null ? { ...page, times: { startMs: timeAt(window.start), endMs: timeAt(window.end) } } : page
+    const toHeight = (atMs: number) => ({ height: heightAt(atMs), atMs: timeAt(heightAt(atMs)) })
+    return { now, recordAt, answer, toHeight }
+  }
+  async function run(ref: ConnectionRef, until: Parameters<typeof reader.drain>[0] = {}): Promise<void> {
+    await reader.moveClock(16 * 60_000)
+    const { keyLane } = await reader.db.row<{ keyLane: string }>(
+      'select key_lane as "keyLane" from connections where id = $1',
+      [ref.connectionId],
+    )
+    await reader.db.execute('delete from graphile_worker._private_jobs')
+    await reader.sync.plan(reader.db, { ...ref, keyLane }, 0)
+    await reader.drain(until)
+  }
+
+  it('for long is not judged by balances that are partly old, also when the rest is judged meanwhile', async () => {
+    const { now, recordAt, answer, toHeight } = startChain()
     const { provider, ref } = await open()
     provider.lists.clear()
     const [ofA, ofB] = [[recordAt('A1', now() - hourMs)], [recordAt('B1', now() - hourMs)]]
     provider.lists.set('coins/A', ofA).set('coins/B', ofB)
-    provider.answer = ({ window }, page) =>
-      page.next === null ? { ...page, times: { startMs: timeAt(window.start), endMs: timeAt(window.end) } } : page
+    provider.answer = answer
     const error = new SourceError('data_hole', 'the index has no block of the last day')
     let [away, held] = [false, '2']
     provider.answerBalances = () =>
       away ? { ...balanceOf(held), failed: [{ partition: 'B', error }] } : balanceOf(held)
     provider.answerHeight = (partition) => {
       if (partition === 'B' && away) throw error
-      return { height: heightAt(now()), atMs: timeAt(heightAt(now())) }
+      return toHeight(now())
     }
     await reader.drain({ delayed: true })
     const grades: (string | null)[] = []
-    async function run(): Promise<void> {
-      await reader.moveClock(16 * 60_000)
-      const { keyLane } = await reader.db.row<{ keyLane: string }>(
-        'select key_lane as "keyLane" from connections where id = $1',
-        [ref.connectionId],
-      )
-      await reader.db.execute('delete from graphile_worker._private_jobs')
-      await reader.sync.plan(reader.db, { ...ref, keyLane }, 0)
-      await reader.drain()
+    async function runAndLook(): Promise<void> {
+      await run(ref)
       grades.push((await find(ref)).grade)
     }
-    await run()
+    await runAndLook()
     away = true
     ofA.push(recordAt('A2', now() + 300_000))
     ofB.push(recordAt('B2', now() + 300_000))
     held = '3'
     // After eight failures the rest is judged.
-    for (let failures = 0; failures < 9; failures += 1) await run()
+    for (let failures = 0; failures < 9; failures += 1) await runAndLook()
     away = false
     held = '4'
-    for (let runs = 0; runs < 3; runs += 1) await run()
+    for (let runs = 0; runs < 3; runs += 1) await runAndLook()
     assert.deepEqual(await reader.listAmounts(ref), ['1', '1', '1', '1'])
     assert.deepEqual(new Set(grades), new Set(['proved']))
   })
+
+  it('up to the present is judged when its lists have come to the time of the balances', async () => {
+    const { now, recordAt, answer, toHeight } = startChain()
+    const { provider, ref } = await open()
+    provider.lists.clear()
+    provider.lists.set('coins/A', [recordAt('A1', now() - 2 * hourMs)])
+    provider.answer = answer
+    let held = '1'
+    provider.answerBalances = () => balanceOf(held)
+    // Longer than the time between two runs, which read nothing new.
+    provider.answerHeight = () => toHeight(now() - 40 * 60_000)
+    await reader.drain({ delayed: true })
+    for (let runs = 0; runs < 5; runs += 1) await run(ref)
+    assert.equal((await find(ref)).grade, 'proved')
+    held = '5'
+    for (let runs = 0; runs < 5; runs += 1) await run(ref)
+    assert.equal((await find(ref)).grade, 'open')
+  })
+
+  for (const fault of ['rate_limited', 'venue_down', 'unreadable_answer'] satisfies Fault[]) {
+    it(`is given time when it says “at once”, with ${fault}`, async () => {
+      const { provider, ref } = await open()
+      await reader.drain({ delayed: true })
+      let asked = 0
+      provider.answerHeight = () => {
+        asked += 1
+        throw new SourceError(fault, 'not now', { retryAfterMs: 0 })
+      }
+      await run(ref, { enough: async () => asked > 0 })
+      const { pauseMs } = await reader.db.row<{ pauseMs: number }>(
+        'select 1000 * extract(epoch from next_sync_at - $2::timestamptz)::float8 as "pauseMs" from connections where id = $1',
+        [ref.connectionId, reader.db.now()],
+      )
+      assert.ok(pauseMs > 0, `${pauseMs} ms`)
+    })
+  }
 })

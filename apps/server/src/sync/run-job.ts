@@ -173,8 +173,8 @@ async function findPause(
   const maxMs = Math.max(backoffMaxMs, regularMs)
   const toldMs = isPartAway ? undefined : error.retryAfterMs
   const pauseMs = deps.scaleWait(backoffMs(failures, deps.random(), hasMore ? backoffMaxMs : maxMs))
-  // A gateway may say "at once", for hours.
-  const isOfServer = error.fault === 'venue_down' && !(error instanceof CircuitOpen)
+  // A server may say "at once", for hours. Our own circuits, and connectors that doubt an answer, know when to ask again.
+  const isOfServer = error.fault !== 'data_hole' && !(error instanceof CircuitOpen)
   return isOfServer ? Math.max(toldMs ?? 0, pauseMs) : (toldMs ?? pauseMs)
 }
 
