@@ -169,6 +169,17 @@ describe('the receipt of a transaction', () => {
     const hash = `0x${word(10)}`
     const window = { unit: 'block', start: 0, end: 20_001 } as const
     const request = { stream: 'transactions', partition: '8453', window, pageMark: null, lastingMark: null, state: {} }
+    /** A window up to this height, from its first page to its last. */
+    const walk = async (start: number, end: number, lastingMark: string | null) => {
+      const pages = [await reader.fetchPage({ ...request, window: { ...window, start, end }, lastingMark })]
+      for (let next = pages[0]?.next ?? null; next !== null; next = pages.at(-1)?.next ?? null) {
+        const more = { ...request, window: { ...window, start, end }, pageMark: next, lastingMark }
+        pages.push(await reader.fetchPage(more))
+      }
+      const keys = pages.flatMap(({ records }) => records.map(({ key }) => key))
+      const receipts = keys.filter((key) => key.endsWith(':receipt'))
+      return { keys, receipts, lastingMark: pages.at(-1)?.lastingMark ?? null }
+    }
     const listReceipts = async (): Promise<unknown[]> =>
       (await reader.fetchPage(request)).records
         .filter(({ key }) => key.endsWith(':receipt'))
@@ -178,6 +189,7 @@ describe('the receipt of a transaction', () => {
       hash,
       place: { transactionHash: hash, blockHash: `0x${word(99)}`, blockNumber: '0xa' },
       listReceipts,
+      walk,
     }
   }
 
@@ -197,5 +209,34 @@ describe('the receipt of a transaction', () => {
       chain.transactions.set(hash, { hash, type: '0x7e', mint: '0xde0b6b3a7640000', input: '0x' })
       assert.deepEqual(await listReceipts(), [{ ...place, mint: '0xde0b6b3a7640000' }])
     }
+  })
+
+  it('that the node does not have is asked for again, at the price of two requests, until it has it', async (t) => {
+    const { chain, walk } = await openBase(t, {})
+    const paid = { from: address, to: weth, value: '1', gasPrice: '1', gasUsed: '21000' }
+    const blocks = Array.from({ length: 150 }, (_, at) => 10 + at)
+    chain.lists.set(
+      'txlist',
+      blocks.map((block) => row(block, '', paid)),
+    )
+    const receiptOf = (block: number) => {
+      return { transactionHash: `0x${word(block)}`, blockHash: `0x${word(99)}`, blockNumber: `0x${block.toString(16)}` }
+    }
+    const pruned = await walk(0, 20_001, null)
+    assert.deepEqual([new Set(pruned.keys).size, pruned.receipts], [150, []])
+
+    chain.methods.length = 0
+    const still = await walk(20_001, 20_002, pruned.lastingMark)
+    assert.equal(chain.methods.filter((method) => method === 'eth_getTransactionReceipt').length, 1)
+    for (const block of blocks) chain.receipts.set(`0x${word(block)}`, { ...receiptOf(block), l1Fee: '0x7b' })
+    const found = new Set<string>()
+    let { lastingMark } = still
+    for (let run = 0; run < 3; run += 1) {
+      const again = await walk(20_001, 20_002, lastingMark)
+      for (const key of again.receipts) found.add(key)
+      ;({ lastingMark } = again)
+    }
+    assert.equal(found.size, 150)
+    assert.equal(lastingMark, '[]')
   })
 })

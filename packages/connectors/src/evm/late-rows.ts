@@ -1,7 +1,8 @@
 /**
- * Rows of tokens whose decimals were not known when they were read. They were kept as unreadable, and their window is
- * covered, so the engine does not ask for them again. The lasting mark of the list remembers them, by contract and as a
- * span of blocks, and once the decimals are known, the rows of that contract are read again. Pure.
+ * Rows of which a part was not known when they were read: the decimals of a token, or the receipt of a transaction. They
+ * were kept as unreadable or incomplete, and their window is covered, so the engine does not ask for them again. The
+ * lasting mark of the list remembers them, by contract and as a span of blocks, and once the rest is known, the rows
+ * are read again. Pure.
  */
 import { z } from 'zod'
 
@@ -12,6 +13,9 @@ export const lateRows = z.object({
   last: z.number(),
 })
 export type LateRows = z.infer<typeof lateRows>
+
+/** In place of a contract: the wallet's own transactions, whose receipts the node did not have. */
+export const ofReceipts = 'receipts'
 
 /** Strangers decide how many contracts fail. Rows of further ones stay unreadable. */
 const contractsMax = 200

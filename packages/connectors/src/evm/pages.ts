@@ -27,7 +27,7 @@ import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
-import { afterPage, lateRows, mergeLate, type LateRows } from './late-rows.ts'
+import { afterPage, lateRows, mergeLate, ofReceipts, type LateRows } from './late-rows.ts'
 import {
   headReaders,
   isDeposit,
@@ -82,7 +82,7 @@ const pageMarkSchema = z.object({
   unseen: z.array(recent),
   /** Recent records that this walk has shown. */
   shown: z.array(recent),
-  /** Rows of this walk and of earlier ones whose decimals were not known. */
+  /** Rows of this walk and of earlier ones whose decimals or receipts were not known. */
   late: z.array(lateRows).default([]),
 })
 type PageMark = z.infer<typeof pageMarkSchema>
@@ -115,12 +115,12 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const cut = findCutBlock(stream, at, read, size)
   const next = cut === undefined ? findNext(at, read, size) : startAfter(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
-  const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
+  const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : { records: [], late: [] }
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
   const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(toReadable)
-  const records = [...shown.map(({ record }) => record), ...receipts, ...missed]
+  const records = [...shown.map(({ record }) => record), ...receipts.records, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
-  const late = mergeLate([...walked.late, ...shown.flatMap((one) => one.late ?? [])])
+  const late = mergeLate([...walked.late, ...shown.flatMap((one) => one.late ?? []), ...receipts.late])
   if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
   // Other windows of the list may have ended since this walk began.
   const again = await readLate(context, mergeLate([...readLastingMark(lastingMark).late, ...late]))
@@ -335,29 +335,40 @@ async function findWholeReceipt(client: ChainClient, hash: string): Promise<Rece
 /** Deposits from the first layer cost nothing on the second. */
 const isFree = /"gasPrice":"?0?"?[,}]/
 
+/** Transactions that the wallet sent, where the index does not give the fee of the first layer. */
+function lacksFee({ head, record: { body } }: ReadRow, address: string): boolean {
+  return head?.from === address && (!/"l1Fee":"?\d/.test(body) || isFree.test(body))
+}
+
+interface LateRead {
+  records: RawRecord[]
+  /** What has to be read again. */
+  late: LateRows[]
+}
+
 /**
- * Receipts of the transactions that the wallet sent, where the index does not give the fee of the first layer. Only
- * what is used of a receipt is kept: its logs may fill an answer, and a page has a hundred receipts.
+ * The receipts of those transactions. Only what is used of a receipt is kept: its logs may fill an answer, and a page
+ * has a hundred receipts. Some nodes keep the receipts of the last weeks only, and answer null for older ones.
  */
 async function fetchReceipts(
   { client, address }: PageContext,
   rows: readonly ReadRow[],
   finalBlock: number,
-): Promise<RawRecord[]> {
-  const sent = rows.filter(({ head, record: { body } }) => {
-    return head?.from === address && (!/"l1Fee":"?\d/.test(body) || isFree.test(body))
-  })
-  const found = await inGroups(sent, async ({ record, head }) => ({
-    record,
-    isPending: (head?.block ?? 0) > finalBlock,
+): Promise<LateRead> {
+  const sent = rows.filter((row) => lacksFee(row, address))
+  const found = await inGroups(sent, async ({ record, block }) => ({
+    ...{ record, block, isPending: block > finalBlock },
     receipt: await findWholeReceipt(client, record.key),
   }))
-  return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
-    // A receipt with neither adds nothing to the row.
-    if (receipt === undefined || (receipt.l1Fee ?? receipt.mint ?? null) === null) return []
+  const records = found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
+    if (receipt === undefined) return []
     const body = JSON.stringify(receipt)
     return [{ key: receiptKey(key), occurredAtMs, body, ...(isPending ? { pending: true } : {}) }]
   })
+  const late = found.flatMap(({ block, isPending, receipt }): LateRows[] =>
+    receipt === undefined && !isPending ? [{ contract: ofReceipts, first: block, last: block }] : [],
+  )
+  return { records, late: mergeLate(late) }
 }
 
 interface Readable {
@@ -396,22 +407,16 @@ async function withDecimals(
 }
 
 /**
- * Reads the rows of one contract again whose decimals are known by now; the other contracts wait for the next reads of
- * the list. It is one request more than the page is charged for, and mends what is covered already, so a failure does
+ * Reads the rows of one contract again whose decimals are known by now, or asks again for receipts; the other contracts
+ * wait for the next reads of the list. It is one request more than the page is charged for, and mends what is covered already, so a failure does
  * not fail the page: that contract goes behind the others.
  */
-async function readLate(
-  context: PageContext,
-  late: readonly LateRows[],
-): Promise<{ records: RawRecord[]; late: LateRows[] }> {
-  if (late.length === 0) return { records: [], late: [] }
-  const contracts = new Map(late.map(({ contract, first }) => [contract, first]))
-  const decimals = await context.findDecimals(context.tokens, contracts)
-  const ready = late.find(({ contract }) => decimals.has(contract))
+async function readLate(context: PageContext, late: readonly LateRows[]): Promise<LateRead> {
+  const ready = await findReady(context, late)
   if (ready === undefined) return { records: [], late: [...late] }
   const waiting = late.filter((one) => one !== ready)
   try {
-    const read = await readLateRows(context, ready)
+    const read = await (ready.contract === ofReceipts ? readLateReceipts : readLateRows)(context, ready)
     return { records: read.records, late: mergeLate([...waiting, ...read.late]) }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
@@ -419,8 +424,40 @@ async function readLate(
   }
 }
 
+async function findReady(
+  { findDecimals, tokens }: PageContext,
+  late: readonly LateRows[],
+): Promise<LateRows | undefined> {
+  const [first] = late
+  // The list of transactions waits for nothing else.
+  if (first === undefined || first.contract === ofReceipts) return first
+  const decimals = await findDecimals(tokens, new Map(late.map((one) => [one.contract, one.first])))
+  return late.find(({ contract }) => decimals.has(contract))
+}
+
+/** A node that lacks the oldest of them is asked for no others. */
+async function readLateReceipts(context: PageContext, late: LateRows): Promise<LateRead> {
+  const { client, address, height } = context
+  const { first, last } = late
+  const rows = await listRows(client, 'transactions', {
+    ...{ address, startblock: first, endblock: last },
+    ...{ page: 1, offset: pageSizeWithReceipts, sort: 'asc' },
+  })
+  const window: Window = { unit: 'block', start: first, end: last + 1 }
+  const finalBlock = height.height - client.chain.depth
+  const from = { ...startAt(first), unseen: [], shown: [], late: [] }
+  const read = readRows('transactions', rows, window, from, { ...height, finalBlock })
+  const oldest = read.find((row) => lacksFee(row, address))
+  if (oldest !== undefined && (await findWholeReceipt(client, oldest.record.key)) === undefined) {
+    return { records: [], late: [{ ...late, first: oldest.block }] }
+  }
+  const receipts = await fetchReceipts(context, read, finalBlock)
+  const blocks = read.map(({ block }) => block)
+  return { records: receipts.records, late: mergeLate([...receipts.late, ...afterPage(late, blocks)]) }
+}
+
 /** A row has the key that it had before: equal rows are counted within one contract, from the beginning of a block. */
-async function readLateRows(context: PageContext, late: LateRows): Promise<{ records: RawRecord[]; late: LateRows[] }> {
+async function readLateRows(context: PageContext, late: LateRows): Promise<LateRead> {
   const { client, address, height } = context
   const { contract, first, last } = late
   const rows = await listRows(client, 'erc20', {

@@ -139,14 +139,18 @@ export interface Fees {
 }
 
 /** The sender pays, even for a transaction that failed. */
-export function toFees(own: ReadonlySet<string>, { transaction, receipt }: Rows): Fees | undefined {
+export function toFees(
+  { isOpStack }: Chain,
+  own: ReadonlySet<string>,
+  { transaction, receipt }: Rows,
+): Fees | undefined {
   if (transaction === undefined || !own.has(transaction.from)) return undefined
   const { gasPrice, gasUsed, l1Fee } = transaction
-  const isComplete = gasPrice !== undefined && gasPrice !== null && gasPrice !== ''
-  const data = l1Fee ?? receipt?.l1Fee ?? '0'
+  const hasPrice = gasPrice !== undefined && gasPrice !== null && gasPrice !== ''
+  const hasData = isOpStack !== true || receipt !== undefined || typeof l1Fee === 'string'
   return {
-    gas: toAmount(BigInt(gasUsed) * BigInt(isComplete ? gasPrice : '0'), nativeDecimals),
-    data: toAmount(BigInt(data), nativeDecimals),
-    isComplete,
+    gas: toAmount(BigInt(gasUsed) * BigInt(hasPrice ? gasPrice : '0'), nativeDecimals),
+    data: toAmount(BigInt(l1Fee ?? receipt?.l1Fee ?? '0'), nativeDecimals),
+    isComplete: hasPrice && hasData,
   }
 }

@@ -332,6 +332,14 @@ describe('rollups', () => {
     assert.deepEqual(legs(approved.outputs), ['0.000630000000001 crypto:ethereum'])
   })
 
+  it('is incomplete while the node does not have the receipt', () => {
+    const onBase = (more: object): string[] => only({ ...transaction(more), partition: '8453' }).incomplete
+    assert.deepEqual(onBase({ value: '1' }), ['fees'])
+    assert.deepEqual(onBase({ value: '1', gasPrice: '0' }), ['inputs', 'fees'])
+    assert.deepEqual(onBase({ value: '1', l1Fee: '1000' }), [])
+    assert.deepEqual(only(transaction({ value: '1' })).incomplete, [])
+  })
+
   // specs.optimism.io, "Deposits": the coins are made for the sender before the transaction runs, and stay if it fails.
   const deposit = (more: object): StoredRecord[] => [
     transaction({ gasPrice: '0', value: '1000000000000000000', ...more }),

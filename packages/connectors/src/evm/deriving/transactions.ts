@@ -90,7 +90,7 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
   const isPending = records.some(({ pending }) => pending === true)
   const moves = listMoves(chain, own, rows)
   const story: Story = {
-    ...{ chain, rows, own, fees: toFees(own, rows), moves },
+    ...{ chain, rows, own, fees: toFees(chain, own, rows), moves },
     isOwn: rows.transaction !== undefined && own.has(rows.transaction.from),
     hash: naturalKey.slice(naturalKey.indexOf(':') + 1),
     head: {
@@ -144,7 +144,7 @@ function toDraft(story: Story, { inputs, outputs }: Legs): TransactionDraft {
     spam: isSpam(story),
     providerReference: hash,
     description: toDescription(story.rows),
-    incomplete: story.fees?.isComplete === false ? ['fees'] : [],
+    incomplete: listIncomplete(story),
   }
   if (inputs.length + outputs.length > 0) {
     return { ...common, ...toKind(story, inputs, outputs), inputs: [...inputs], outputs: [...outputs], fees }
@@ -155,6 +155,12 @@ function toDraft(story: Story, { inputs, outputs }: Legs): TransactionDraft {
     return { ...common, ...kind('output_only', 'fee', 1), inputs: [], outputs: [paid], fees: [] }
   }
   return { ...common, ...kind('uncategorized', 'other', 0), inputs: [], outputs: [], fees: [] }
+}
+
+/** What is not known of a transaction that the wallet sent: its fees, and what the first layer gave for a free one. */
+function listIncomplete({ fees, rows }: Story): ('fees' | 'inputs')[] {
+  if (fees === undefined || fees.isComplete) return []
+  return rows.transaction?.gasPrice === '0' ? ['inputs', 'fees'] : ['fees']
 }
 
 type Kind = Pick<TransactionDraft, 'type' | 'category' | 'confidence'>
