@@ -171,11 +171,21 @@ async function findPause(
   const regularMs = isOfNetworks ? await deps.connections.findInterval(ref, toJitter(deps.random())) : 0
   if (isPartAway && regularMs > 0 && !hasMore) return regularMs
   const maxMs = Math.max(backoffMaxMs, regularMs)
-  const toldMs = isPartAway ? undefined : error.retryAfterMs
   const pauseMs = deps.scaleWait(backoffMs(failures, deps.random(), hasMore ? backoffMaxMs : maxMs))
-  // A server may say "at once", for hours. Our own circuits, and connectors that doubt an answer, know when to ask again.
+  return isPartAway ? pauseMs : toPauseMs(error, pauseMs)
+}
+
+/** A ban or an outage may end before the time that was told, and a clock may be wrong: the budgets wait no longer. */
+const toldMaxMs = 60 * minuteMs
+
+/**
+ * A server may say "at once", for hours, so its word only lengthens our own pause. Our circuits, and connectors that
+ * doubt an answer, know when to ask again.
+ */
+export function toPauseMs(error: SourceError, ownMs: number): number {
+  const toldMs = error.retryAfterMs === undefined ? ownMs : Math.min(error.retryAfterMs, toldMaxMs)
   const isOfServer = error.fault !== 'data_hole' && !(error instanceof CircuitOpen)
-  return isOfServer ? Math.max(toldMs ?? 0, pauseMs) : (toldMs ?? pauseMs)
+  return isOfServer ? Math.max(toldMs, ownMs) : toldMs
 }
 
 /** Neither the provider nor the owner can fix this error. It is reported, and retried with growing pauses. */
@@ -206,17 +216,21 @@ export function backoffMs(failures: number, random: number, maxMs = backoffMaxMs
 /** How long a job that was overtaken waits before it looks again: longer than a page takes. */
 export const overtakenDelayMs = 5_000
 
-/** `breakDown` handles errors that neither the provider nor the owner can fix. */
+/**
+ * `breakDown` handles errors that neither the provider nor the owner can fix; `onGone` what is left when the connection
+ * was removed meanwhile.
+ */
 export function guardReading<Payload>(
   run: (payload: Payload, signal: AbortSignal) => Promise<void>,
   breakDown: (payload: Payload, error: unknown) => Promise<void>,
+  onGone: (payload: Payload) => Promise<void> = async () => undefined,
 ): (payload: Payload, signal: AbortSignal) => Promise<void> {
   return async (payload, signal) => {
     try {
       await run(payload, signal)
     } catch (error) {
-      // The connection was removed meanwhile, and nothing of the page was kept.
-      if (error instanceof ConnectionGone) return
+      // Nothing of the page was kept.
+      if (error instanceof ConnectionGone) return onGone(payload)
       // The queue tries again: without a database, nothing can be recorded.
       if (isPassing(error)) throw error
       await breakDown(payload, error)

@@ -94,4 +94,23 @@ describe('a refresh', async () => {
     assert.equal(await refresh(ref, 'assets'), 'succeeded')
     assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
   })
+
+  it('whose connection is removed while it is read does not run for ever', async () => {
+    const { ref, provider } = await connect()
+    provider.lists.get('ledger/')?.push(record('B', reader.clock.now() - 1_000))
+    let isRemoved = false
+    provider.answer = async (_, page) => {
+      if (isRemoved) return page
+      isRemoved = true
+      const rows = await db.rows('select * from refresh_connections where user_key = $1', [ref.userKey])
+      await reader.connections.remove(ref, { connectionId: ref.connectionId })
+      // The request was written while the removal was under way, after it had looked for requests.
+      await db.execute(
+        'insert into refresh_connections select * from jsonb_populate_recordset(null::refresh_connections, $1)',
+        [JSON.stringify(rows)],
+      )
+      return page
+    }
+    assert.notEqual(await refresh(ref, 'transactions'), 'running')
+  })
 })

@@ -11,6 +11,7 @@ import { CircuitOpen } from '../../metering/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import { backoffMs, guardReading, overtakenDelayMs } from '../run-job.ts'
 import { readConnection, type ReadingDeps, type RunState } from '../read-connection.ts'
+import { forgetConnection } from '../store.ts'
 import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh } from './refreshes.ts'
 
@@ -25,6 +26,8 @@ export function createRefreshTask(deps: ReadingDeps): Handler<'refresh'> {
       deps.log.error({ connection: payload.ref.connectionId, err: error }, 'refresh broke down')
       await end(deps.db, payload, { status: 'failed', cause: 'internal' })
     },
+    // The removal may have taken the requests away before this one was written: it would run for ever.
+    ({ ref }) => forgetConnection(deps.db, ref),
   )
 }
 
