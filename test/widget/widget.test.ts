@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { servePages } from './static-host.ts'
 import { until } from '../until.ts'
@@ -328,6 +328,27 @@ describe('the connect widget', () => {
         await page.getByRole('link', { name: 'Back to Northwind' }).click()
         await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       }))
+
+    for (const [then, goOn] of [
+      ['press again', (page: Page) => button(page, 'Finish').click()],
+      ['reload', (page: Page) => page.reload()],
+    ] as const) {
+      it(`whose last answer is lost ends at the application when they ${then}`, () =>
+        visit(async (page, here) => {
+          await begin(page, here)
+          await reachChoice(page)
+          await chooseKraken(page)
+          await sendTestKey(page, 'A new account')
+          await seeHeading(page, 'Connected')
+          // The service has ended the session, and the browser does not hear of it.
+          const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
+          await page.route('**/session/finish', lose, { times: 1 })
+          await button(page, 'Finish').click()
+          await page.getByText('Check your connection to the internet').waitFor()
+          await goOn(page)
+          await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+        }))
+    }
 
     it('“Not now” asks first when something would be lost, and notifies the application', () =>
       visit(async (page, here) => {

@@ -210,7 +210,12 @@ export async function finish(
   const client = await tenants.getClient(clientId)
   return db.transaction(async (tx) => {
     const session = await lock(tx, sessionId)
-    refuseUnless(session, 'connect')
+    // The first answer may have been lost, and its code with it.
+    const isRepeated =
+      session.outcome === 'finished' &&
+      session.owner !== null &&
+      (await oauth.withdrawCode(tx, session.owner, sessionId))
+    if (!isRepeated) refuseUnless(session, 'connect')
     const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
     if (owner === null || consent === null) throw new Error('a session in its last step has a user and a consent')
     // A session that carries its consent over comes here without having given one.
@@ -220,7 +225,7 @@ export async function finish(
       { client, owner, ...asked, connectSessionId: sessionId, consent },
       tx,
     )
-    await store.setOutcome(tx, sessionId, 'finished')
+    if (!isRepeated) await store.setOutcome(tx, sessionId, 'finished')
     return { redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code }
   })
 }

@@ -60,6 +60,16 @@ export async function insertAuthorizationCode(sql: Sql, { owner, ...code }: NewA
   )
 }
 
+/** False when the session has no code that could still be redeemed. */
+export async function deleteSessionCode(sql: Sql, userKey: string, connectSessionId: string): Promise<boolean> {
+  const deleted = await sql.execute(
+    `delete from authorization_codes
+     where user_key = $1::bigint and session_id = $2 and expires_at > $3::timestamptz`,
+    [userKey, connectSessionId, sql.now()],
+  )
+  return deleted > 0
+}
+
 export interface PresentedAuthorizationCode {
   userKey: string
   codeHash: Buffer

@@ -150,6 +150,9 @@ export function createOauth(deps: OauthDeps) {
     /** Undefined when the error belongs on a page of ours. */
     findErrorRedirect: (error: OAuthError): string | undefined => findErrorRedirect(issuer, error),
     issueAuthorizationCode,
+    /** Takes back the code of a connect session; false when there is none that could still be redeemed. */
+    withdrawCode: (tx: Sql, { userKey }: Owner, connectSessionId: string): Promise<boolean> =>
+      codes.deleteSessionCode(tx, userKey, connectSessionId),
     token: (request: OauthRequest) => token(tokenDeps, request),
     authenticate,
     /** For an answer that takes long: whether what it was allowed by still holds. */

@@ -15,10 +15,10 @@ import {
   type SessionApi,
 } from '../api/session-api.ts'
 import type { WidgetConfig } from '../config.ts'
-import { isFramed, sendToClaimedOrigin, toError, toRefusal } from './embedding.ts'
+import { isFramed, leave, sendToClaimedOrigin, toError, toRefusal } from './embedding.ts'
 import { handToOpener, readProviderAnswer } from './provider-page.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
-import { forgetSecret, readKept } from './storage.ts'
+import { forgetSecret, readKept, toEnded } from './storage.ts'
 import { findEntrySession } from './use-flow-history.ts'
 import type { Start } from './use-flow.ts'
 
@@ -119,6 +119,7 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
   try {
     const { session } = await api.read()
     if (answer !== undefined) history.replaceState(null, '', location.pathname)
+    if (session.ended === 'finished') await finishAgain(api, session)
     if (session.ended !== null) return { kind: 'stopped', reason: { name: session.ended }, client }
     return {
       kind: 'flow',
@@ -128,6 +129,21 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
   } catch (error) {
     if (error instanceof Problem && error.status === 401) forgetSecret(kept.sessionId)
     return { kind: 'stopped', reason: toStopReason(error), client }
+  }
+}
+
+/**
+ * The page forgets the secret with the answer to "finish", so this answer was lost. Without it, the application waits in
+ * vain, and what was connected is removed again. A refusal means that the application had its answer, or that it is too
+ * late for one.
+ */
+async function finishAgain(api: SessionApi, session: ConnectSession): Promise<void> {
+  try {
+    const { redirect_to: redirectTo } = await api.finish()
+    forgetSecret(session.session_id, toEnded(redirectTo))
+    leave(session, redirectTo)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 400) throw error
   }
 }
 
