@@ -1,7 +1,7 @@
 /** The same flow on a small phone, in dark mode, with only a keyboard and in another language; and the manage page. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import { until } from '../until.ts'
 import {
   button,
@@ -212,9 +212,18 @@ describe('the widget under other conditions', () => {
       // Reads are recorded some seconds late.
       const reads = `select from grant_accesses join users using (user_key) where email = $1 and endpoint = 'listAssets'`
       await until('the demo’s reads are recorded', () => service.db.maybeRow(reads, [email]))
-      await button(page, 'Revoke Northwind').click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+      // The service has done it, and the browser does not hear of it; then it has been done already.
+      const revoke = async (): Promise<void> => {
+        await button(page, 'Revoke Northwind').click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+      }
+      const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
+      await page.route('**/connect/v1/me/grants/*', lose, { times: 1 })
+      await revoke()
+      await page.getByText('Check your connection to the internet').waitFor()
+      await revoke()
       await page.getByText('No application may read your accounts.').waitFor()
+      assert.equal(await page.getByText('Check your connection to the internet').count(), 0)
       const ended = page.locator('section').filter({ hasText: 'Access that has ended' })
       await ended.getByText(/^from .* until /).waitFor()
       await ended.getByText('Ended by you').waitFor()

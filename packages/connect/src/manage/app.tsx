@@ -3,11 +3,12 @@
  */
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { Problem, Unreachable } from '../api/http.ts'
+import { Problem } from '../api/http.ts'
 import type { Me, AuditEvent, ManageApi } from '../api/manage-api.ts'
 import { Card } from '../parts/card.tsx'
 import { Confirm, type Question } from '../parts/confirm.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
+import { toStopReason } from '../flow/stop-reason.ts'
 import { useSpeech, type TextKey } from '../texts/index.ts'
 import { Accounts } from './accounts.tsx'
 import { Readers } from './readers.tsx'
@@ -22,27 +23,27 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
   const [me, setMe] = useState(start)
   const [question, setQuestion] = useState<Question | null>(null)
   const [end, setEnd] = useState<End | null>(null)
-  const [notice, setNotice] = useState(false)
+  const [notice, setNotice] = useState<TextKey | null>(null)
   const reading = me?.connections.some(({ status }) => status === 'syncing') === true
 
   // While a history is being read, the page reloads by itself, so that the person sees it grow and end.
   useEffect(() => {
     if (!reading) return
-    const look = (): Promise<void> => api.read().then((now) => (setNotice(false), setMe(now)), onError)
+    const look = (): Promise<void> => api.read().then((now) => (setNotice(null), setMe(now)), onError)
     const timer = setInterval(() => void look(), lookAgainMs)
     return () => clearInterval(timer)
   }, [api, reading])
 
   function onError(error: unknown): void {
     if (error instanceof Problem && error.status === 401) return (forgetManage(), setEnd('expired'))
-    if (!(error instanceof Problem || error instanceof Unreachable)) throw error
-    setNotice(true)
+    setNotice(toNotice(error))
   }
   function answerYes(asked: Question): void {
     setQuestion(null)
-    setNotice(false)
+    setNotice(null)
     asked
       .act()
+      .catch(passGone)
       .then(async (last) => (last === 'deleted' ? (forgetManage(), setEnd('deleted')) : setMe(await api.read())))
       .catch(onError)
   }
@@ -50,9 +51,9 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
   if (me === undefined) return <SignIn opened={{ api, session, me }} onMe={setMe} onError={onError} />
   return (
     <>
-      {notice && (
+      {notice !== null && (
         <p class="notice" role="alert">
-          {t('stopped.unreachable.why')}
+          {t(notice)}
         </p>
       )}
       <Card
@@ -88,6 +89,16 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
       )}
     </>
   )
+}
+
+function toNotice(error: unknown): TextKey {
+  const { name } = toStopReason(error)
+  return name === 'busy' || name === 'failed' ? `stopped.${name}.why` : 'stopped.unreachable.why'
+}
+
+/** What was to be removed is gone already: in another tab, or by a call whose answer was lost. */
+function passGone(error: unknown): undefined {
+  if (!(error instanceof Problem) || error.status !== 404) throw error
 }
 
 /** Forgets the session first: a tab that does not reach the service must not sign in again by itself. */
