@@ -16,6 +16,7 @@ import { conceal } from '../kit/secret.ts'
 import { listMembers, refuseError, type Row } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
+import { assertUsable } from './usable-keys.ts'
 
 /** The user's credentials, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>
@@ -329,19 +330,6 @@ async function loadSpotMarkets(exchange: Exchange, facts: ExchangeFacts): Promis
   const { fetchMarkets: choice } = exchange.options as { fetchMarkets?: { types?: unknown } }
   if (facts.spot && Array.isArray(choice?.types) && choice.types.includes('spot')) choice.types = ['spot']
   await exchange.loadMarkets()
-}
-
-/**
- * Text that does not fit in a header would fail deep inside ccxt, with the key in the message. A PEM has several lines.
- */
-function assertUsable(keys: CcxtKeys): void {
-  for (const [name, value] of Object.entries(keys)) {
-    const isText =
-      name === 'secret' || name === 'privateKey'
-        ? /^[\x20-\x7e\r\n]+$/.test(value)
-        : (name === 'password' ? /^[\x20-\x7e\xa0-\xff]+$/ : /^[\x21-\x7e]+$/).test(value)
-    if (!isText) throw new SourceError('invalid_credentials', `${name}: has characters that no key has`)
-  }
 }
 
 function isUnsigned(error: unknown): boolean {
