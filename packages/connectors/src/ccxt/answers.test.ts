@@ -70,7 +70,7 @@ describe('an answer without rows', () => {
     ...['[]', '{}', 'null', '{"data":null}', '{"trades":null}', '{"error":[]}', '{"error":null,"result":{}}'],
     ...['{"code":0,"data":null}', '{"code":200,"data":null}', '{"code":"00000","msg":"success","data":null}'],
     ...['{"success":true,"data":{}}', '{"success":1}', '{"status":"ok","data":null}', '{"code":"NO_ERROR"}'],
-    ...['{"error":false}', '{"success":false,"data":[]}'],
+    ...['{"error":false}'],
   ]) {
     it(`is empty: ${answer}`, () => {
       const parsed: unknown = JSON.parse(answer)
@@ -80,6 +80,53 @@ describe('an answer without rows', () => {
 
   it('is an empty list if its message says so, whatever its code says', () => {
     const answer = { code: 404, success: false, msg: 'No records found' }
+    assert.deepEqual([isBelieved('fetchMyTrades', answer), isBelieved('fetchBalance', answer)], [true, false])
+  })
+})
+
+describe('an empty list', () => {
+  for (const answer of [
+    ...['{"success":false,"code":503,"message":"Service temporarily unavailable","data":[]}'],
+    ...['{"success":false,"data":[]}', '{"success":0,"data":[]}', '{"data":{"list":[]},"status":"maintenance"}'],
+    ...['{"message":"Service unavailable","result":[]}', '{"code":502,"data":[]}'],
+    // ccxt quotes these as errors of P2B, BTSE, WhiteBIT, Bitbns and OKX.
+    ...['{"success":false,"errorCode":1010,"message":"This action is unauthorized.","result":[]}'],
+    ...['{"code":-11,"msg":"System error","success":false,"time":1,"data":[]}'],
+    ...['{"success":false,"message":{"side":["Validation failed"]},"result":[]}'],
+    ...['{"data":[],"status":0,"error":"Something went wrong","code":417}', '{"code":"4088","data":[],"msg":"x"}'],
+    ...['{"success":true,"error":"upstream failed","data":[]}', '{"error":"busy","code":0,"data":[]}'],
+    ...['{"code":0,"errors":{"market":["unknown"]},"data":[]}', '{"success":true,"data":[],"error":{"code":500}}'],
+  ]) {
+    it(`does not outweigh a sign of an error beside it: ${answer}`, () => {
+      const parsed: unknown = JSON.parse(answer)
+      assert.deepEqual([isBelieved('fetchMyTrades', parsed), isBelieved('fetchBalance', parsed)], [false, false])
+    })
+  }
+
+  for (const answer of [
+    ...['[]', '{"data":[]}', '{"records":[],"total":0,"limit":100,"offset":0}', '{"error":[],"result":{"list":[]}}'],
+    ...['{"code":"0","data":[],"msg":""}', '{"code":"00000","msg":"success","data":[]}', '{"code":200,"data":[]}'],
+    ...['{"retCode":0,"retMsg":"OK","result":{"list":[]},"retExtInfo":{}}', '{"status":"0000","data":[]}'],
+    ...['{"code":0,"message":"OK","data":[],"pagination":{"has_next":false}}', '{"success":1,"return":{"trades":[]}}'],
+    ...['{"rc":0,"mc":"SUCCESS","ma":[],"result":{"items":[]}}', '{"error":false,"errorMessage":null,"data":[]}'],
+    ...['{"success":true,"errorCode":"","message":"","result":[]}', '{"ok":true,"result":{"count":0,"trades":[]}}'],
+  ]) {
+    it(`is empty: ${answer}`, () => {
+      const parsed: unknown = JSON.parse(answer)
+      assert.deepEqual([isBelieved('fetchMyTrades', parsed), isBelieved('fetchBalance', parsed)], [true, true])
+    })
+  }
+
+  it('is empty beside a message in words of its own, if a flag or a code reports success', () => {
+    for (const sign of [{ success: true }, { ok: 1 }, { status: 'ok' }, { result: 'success' }, { code: '00000' }]) {
+      const answer = { ...sign, message: 'Trade history retrieved', data: [] }
+      assert.deepEqual([isBelieved('fetchMyTrades', answer), isBelieved('fetchBalance', answer)], [true, true])
+      assert.equal(isBelieved('fetchMyTrades', { ...answer, data: null }), false)
+    }
+  })
+
+  it('is empty if the message says so, whatever the code says', () => {
+    const answer = { data: [], status: 0, error: 'Nothing to show', code: 417 }
     assert.deepEqual([isBelieved('fetchMyTrades', answer), isBelieved('fetchBalance', answer)], [true, false])
   })
 })

@@ -6,29 +6,34 @@ export type Row = Readonly<Record<string, unknown>>
 
 /**
  * ccxt finds no rows in an error that it does not know, such as that of a gateway under HTTP 200, and takes it for an
- * empty list or an account without balances. So an answer without a list is believed only if nothing in it reports an
+ * empty list or an account without balances. So an answer without rows is believed only if nothing in it reports an
  * error. For lists, a message that there are no rows is believed as well, whatever code comes with it.
+ *
+ * An empty list is not a sign of success: many backends put one into every answer, errors included. But where a flag or
+ * a code reports success beside it, a message in words that we do not know is believed. A person without trades would
+ * have a connection that can never be read.
  *
  * An answer that says nothing, such as `{}` or `null`, is believed: some exchanges write an empty list that way.
  */
 export function refuseError(call: string, answer: unknown): void {
-  if (hasList(answer)) return
+  if (hasList(answer, 1)) return
   const members = listNested(answer)
   const messages = members.filter(([name]) => messageNames.has(name)).map(([, value]) => value)
   const saysEmpty = (words: unknown): boolean =>
     call !== 'fetchBalance' && typeof words === 'string' && noRows.test(words)
   const isError =
     typeof answer === 'string' ||
-    messages.some((words) => isErrorMessage(words) && !saysEmpty(words)) ||
+    (messages.some((words) => isErrorMessage(words) && !saysEmpty(words)) &&
+      !(hasList(answer, 0) && members.some(isSuccessSign))) ||
     (members.some(isFailure) && !messages.some(saysEmpty))
   if (isError) throw new SourceError('unreadable_answer', `${call}: an error and no rows`)
 }
 
-function hasList(value: unknown): boolean {
+function hasList(value: unknown, rowsMin: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return value.every((member) => typeof member === 'object')
+  if (Array.isArray(value)) return value.length >= rowsMin && value.every((member) => typeof member === 'object')
   return Object.entries(value).some(
-    ([name, member]) => !/^(?:errors?|details?|trace|stack|args|links)$/i.test(name) && hasList(member),
+    ([name, member]) => !/^(?:errors?|details?|trace|stack|args|links)$/i.test(name) && hasList(member, rowsMin),
   )
 }
 
@@ -51,7 +56,7 @@ const denial = /not\b|n['’]t\b|\b(?:no|never|without|unable|unavailable|fail\w
 const nouns = '(?:data|records?|results?|trades?|orders?|transactions?|deposits?|withdrawals?|history|entries)'
 /** The whole message, because "No data received from upstream" is an error. */
 const noRows = new RegExp(
-  `^(?:no ${nouns}(?: ${nouns})?(?: found| available)?|${nouns} (?:was |were )?not found)[\\s.!]*$`,
+  `^(?:no ${nouns}(?: ${nouns})?(?: found| available)?|${nouns} (?:was |were )?not found|nothing to show)[\\s.!]*$`,
   'i',
 )
 
@@ -63,16 +68,27 @@ function isSuccess(words: string): boolean {
   return plainSuccess.test(words) || (success.test(words) && !denial.test(words))
 }
 
-/** A member that says how the request went, in a flag, a code or a word. */
+/** Members that say how the request went, in a flag, and in a code or a word. */
+const flagNames = /^(?:success|ok)$/
+const outcomeNames = /^(?:status|statuscode|status_code|code|result)$/
+
 function isFailure([name, value]: Member): boolean {
-  if (/^(?:success|ok)$/.test(name)) return value === false || value === 0 || value === 'false'
-  if (/^errors?$/.test(name)) return value === true || (typeof value === 'object' && isFilled(value))
-  if (!/^(?:status|statuscode|status_code|code|result)$/.test(name)) return false
+  if (flagNames.test(name)) return value === false || value === 0 || value === 'false'
+  if (/^errors?$/.test(name))
+    return value === true || isErrorMessage(value) || (typeof value === 'object' && isFilled(value))
+  if (!outcomeNames.test(name)) return false
   // The numbers are those of HTTP. Exchanges have codes of their own, which ccxt knows.
   if (typeof value === 'number') return value >= 400 && value <= 599
   return (
     typeof value === 'string' && /^[45]\d\d$|error|fail|maintenance|unavailable|busy/i.test(value) && !isSuccess(value)
   )
+}
+
+function isSuccessSign([name, value]: Member): boolean {
+  if (flagNames.test(name)) return value === true || value === 1 || value === 'true'
+  // Exchanges write the code of success as 0, "0000", "00000" and 200. A status of 0 is an error at Bitbns.
+  if (name === 'code' && /^(?:0+|200)$/.test(String(value))) return true
+  return outcomeNames.test(name) && typeof value === 'string' && isSuccess(value)
 }
 
 function isFilled(value: object | null): boolean {

@@ -442,6 +442,7 @@ describe('the connector over ccxt', () => {
     '{"message":"Account not found"}',
     '{"msg":"request unsuccessful"}',
     '{"message":"The request was not successful, try again"}',
+    '{"success":false,"code":503,"message":"Service temporarily unavailable","data":[]}',
   ]) {
     it(`${body} under HTTP 200 is neither an empty list nor an account without balances`, async () => {
       failure = { status: 200, body }
