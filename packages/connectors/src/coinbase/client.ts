@@ -1,14 +1,15 @@
 /**
  * Calls Coinbase's REST API, with an API key or with a token. A path begins with a slash and may have a query; numbers
  * in the result are text. Errors are HTTP statuses: 401 for a rejected key or token, 403 for a missing scope, 429
- * without Retry-After (docs.cdp.coinbase.com, coinbase-app/api-architecture).
+ * without Retry-After (docs.cdp.coinbase.com, coinbase-app/api-architecture). Cloudflare is in front of the API and
+ * blocks addresses with the same statuses, so that a key is only blamed for an error that Coinbase wrote.
  */
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import { createBearerClient } from '../kit/bearer.ts'
 import type { ApiKeyCredentials, Credentials, Io } from '../kit/connector.ts'
-import { fetchText } from '../kit/http.ts'
-import { parseJson, readAnswer } from '../kit/json.ts'
+import { fetchText, type HttpAnswer } from '../kit/http.ts'
+import { findPlainJson, parseJson, readAnswer } from '../kit/json.ts'
 import { coinbaseDefinition, pageSize } from './definition.ts'
 import { createSigner, type Signer } from './jwt.ts'
 
@@ -16,12 +17,28 @@ export type Call = (path: string) => Promise<unknown>
 
 const faultByStatus: Readonly<Record<number, Fault>> = { 401: 'invalid_credentials', 403: 'missing_permission' }
 
+/**
+ * v2 has a list of errors (docs: coinbase-app/api-architecture/error-messages), v3 a word with details or a code, and
+ * the checks of OAuth2 a word with a description.
+ */
+const ownError = z.union([
+  z.object({ errors: z.array(z.object({ id: z.string(), message: z.string() })).min(1) }),
+  z.object({ error: z.string(), error_details: z.string() }),
+  z.object({ error: z.string(), code: z.number(), message: z.string() }),
+  z.object({ error: z.string(), error_description: z.string() }),
+])
+
+/** A JWT that is not accepted gets the bare word (github.com/coinbase/coinbase-advanced-py/issues/132). */
+function isOwnError({ status, text }: HttpAnswer): boolean {
+  return (status === 401 && /^\s*unauthorized\.?\s*$/i.test(text)) || ownError.safeParse(findPlainJson(text)).success
+}
+
 export function createClient(credentials: Credentials, io: Io): Call {
   switch (credentials.type) {
     case 'api_key':
       return createKeyClient(credentials, io)
     case 'oauth2':
-      return createBearerClient(credentials, io, coinbaseDefinition)
+      return createBearerClient(credentials, io, { baseUrl: coinbaseDefinition.baseUrl, isOwnError })
     case 'wallet':
       throw new TypeError('Coinbase uses API keys and OAuth2 sign-in')
   }
@@ -39,7 +56,8 @@ function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
       { method: 'GET', host: url.host, path: url.pathname },
       { now, nextNonce: () => io.nextNonce() },
     )
-    return parseJson(await fetchText(io, url.href, { headers: { Authorization: `Bearer ${token}` }, faultByStatus }))
+    const headers = { Authorization: `Bearer ${token}` }
+    return parseJson(await fetchText(io, url.href, { headers, faultByStatus, isOwnError }))
   }
   return async (path) => {
     try {
@@ -55,12 +73,12 @@ function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
   }
 }
 
-/** docs.cdp.coinbase.com, coinbase-app/track-apis/time. Without a key; in whole seconds. */
+/** docs.cdp.coinbase.com, coinbase-app/track-apis/time. In whole seconds. Without a key, so no error is about one. */
 const timeAnswer = z.object({ data: z.object({ epoch: z.string().regex(/^\d{1,12}$/) }) })
 
 async function measureOffset(io: Io): Promise<number> {
   const url = new URL('/v2/time', io.baseUrl ?? coinbaseDefinition.baseUrl)
-  const { data } = readAnswer('time', timeAnswer, parseJson(await fetchText(io, url.href, { faultByStatus })))
+  const { data } = readAnswer('time', timeAnswer, parseJson(await fetchText(io, url.href)))
   return Number(data.epoch) * 1_000 - io.now()
 }
 

@@ -9,6 +9,7 @@ import { NoAnswer, SourceError } from '@assay/core'
 import type { Credentials, Io, PageRequest, AccountReader } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
+/** A body that is text is sent as it is. */
 type Answers = (url: URL, call: number) => { status?: number; body?: unknown }
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -26,7 +27,7 @@ function open(answers: Answers, credentials = withKey): { reader: AccountReader;
       const request = new Request(input, init)
       asked.push(request)
       const { status = 200, body = {} } = answers(new URL(request.url), asked.length)
-      return Response.json(body, { status })
+      return typeof body === 'string' ? new Response(body, { status }) : Response.json(body, { status })
     },
     now: () => nowMs,
     nextNonce: () => String((nonce += 1)),
@@ -34,6 +35,14 @@ function open(answers: Answers, credentials = withKey): { reader: AccountReader;
   }
   return { reader: connector.open(credentials, io), asked }
 }
+
+/** The forms of an error: of a JWT that is not accepted, of v2 and of v3. */
+const unauthorized = { status: 401, body: 'Unauthorized\n' }
+const invalidScope = { status: 403, body: { errors: [{ id: 'invalid_scope', message: 'Invalid scope' }] } }
+const details = 'Missing required scopes'
+const denied = { status: 403, body: { error: 'PERMISSION_DENIED', error_details: details, message: details } }
+
+const nothing = { pagination: { ending_before: null, limit: 100, order: 'desc', next_uri: null }, data: [] }
 
 /** Coinbase tells its time to everyone. */
 const inTime =
@@ -70,7 +79,7 @@ const rightsOf =
 
 describe('a request with a key', () => {
   it('is signed for its method, host and path only, for two minutes, with its own nonce', async () => {
-    const { reader, asked } = open(() => ({ body: { data: [] } }))
+    const { reader, asked } = open(() => ({ body: nothing }))
     await reader.fetchBalances({})
     await reader.fetchBalances({})
     const tokens = asked.map(bearerOf)
@@ -91,7 +100,7 @@ describe('a request with a key', () => {
     const [seed, half] = [Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]
     for (const bytes of [Buffer.concat([seed, half]), seed]) {
       const credentials: Credentials = { ...withKey, secretKey: bytes.toString('base64') }
-      const { reader, asked } = open(() => ({ body: { data: [] } }), credentials)
+      const { reader, asked } = open(() => ({ body: nothing }), credentials)
       await reader.fetchBalances({})
       assert.equal(part(bearerOf(asked[0]), 0)['alg'], 'EdDSA')
       assert.ok(isSignedBy(bearerOf(asked[0]), ed.publicKey))
@@ -107,7 +116,7 @@ describe('a request with a key', () => {
       ec.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     ]
     for (const secretKey of pasted) {
-      const { reader, asked } = open(() => ({ body: { data: [] } }), { ...withKey, secretKey })
+      const { reader, asked } = open(() => ({ body: nothing }), { ...withKey, secretKey })
       await reader.fetchBalances({})
       assert.ok(isSignedBy(bearerOf(asked[0]), ec.publicKey))
     }
@@ -133,9 +142,9 @@ describe('a request with a key', () => {
   })
 
   it('a first 401 is retried, and a second is final', async () => {
-    const once = open(inTime((_, call) => (call === 1 ? { status: 401 } : { body: { data: [] } })))
+    const once = open(inTime((_, call) => (call === 1 ? unauthorized : { body: nothing })))
     assert.deepEqual((await once.reader.fetchBalances({})).balances, [])
-    const twice = open(inTime(() => ({ status: 401 })))
+    const twice = open(inTime(() => unauthorized))
     await assert.rejects(twice.reader.fetchBalances({}), { fault: 'invalid_credentials' })
     const accounts = twice.asked.filter(({ url }) => new URL(url).pathname !== '/v2/time')
     assert.equal(accounts.length, 2)
@@ -149,7 +158,7 @@ describe('a request with a key', () => {
         const { nbf, exp } = part(token, 1)
         return Number(nbf) * 1_000 <= theirsMs && Number(exp) * 1_000 > theirsMs
       }
-      const answers = inTime(() => (isInTime() ? { body: { data: [] } } : { status: 401 }), theirsMs)
+      const answers = inTime(() => (isInTime() ? { body: nothing } : unauthorized), theirsMs)
       const { reader, asked } = open((url, call) => {
         token = bearerOf(asked.at(-1))
         return answers(url, call)
@@ -163,10 +172,49 @@ describe('a request with a key', () => {
   })
 
   it('a missing scope, a rate limit, a missing wallet and an outage are distinguished', async () => {
-    await assert.rejects(open(() => ({ status: 403 })).reader.fetchBalances({}), { fault: 'missing_permission' })
+    for (const answer of [invalidScope, denied]) {
+      await assert.rejects(open(() => answer).reader.fetchBalances({}), { fault: 'missing_permission' })
+    }
     await assert.rejects(open(() => ({ status: 429 })).reader.fetchBalances({}), { fault: 'rate_limited' })
     await assert.rejects(open(() => ({ status: 404 })).reader.fetchBalances({}), { fault: 'unreadable_answer' })
     await assert.rejects(open(() => ({ status: 500 })).reader.fetchBalances({}), NoAnswer)
+  })
+})
+
+describe('an error that Coinbase did not write', () => {
+  const page = '<!DOCTYPE html><title>Just a moment...</title>'
+  const bodies = [
+    { success: false, errors: [{ code: 1020, message: 'Access denied' }] },
+    { error: 'Forbidden', message: 'no access' },
+    { message: 'Unauthorized' },
+    { errors: [] },
+    'RBAC: access denied',
+    '',
+  ]
+
+  for (const [name, credentials] of [
+    ['key', withKey],
+    ['sign-in', withToken],
+  ] as const) {
+    it(`is not blamed on a ${name}, whatever its status`, async () => {
+      for (const status of [401, 403]) {
+        await assert.rejects(open(() => ({ status, body: page }), credentials).reader.fetchBalances({}), NoAnswer)
+        for (const body of bodies) {
+          const { reader, asked } = open(() => ({ status, body }), credentials)
+          await assert.rejects(reader.fetchBalances({}), { fault: 'unreadable_answer' })
+          assert.equal(asked.length, 1)
+        }
+      }
+    })
+  }
+
+  it('is not blamed on a key when only the time was asked for', async () => {
+    for (const status of [401, 403]) {
+      const withTime = (body: unknown): AccountReader =>
+        open(({ pathname }) => (pathname === '/v2/time' ? { status, body } : unauthorized)).reader
+      await assert.rejects(withTime(page).fetchBalances({}), NoAnswer)
+      await assert.rejects(withTime(invalidScope.body).fetchBalances({}), { fault: 'unreadable_answer' })
+    }
   })
 })
 
@@ -250,7 +298,7 @@ describe('wallets', () => {
     const away: Answers = (_, call) =>
       call === 1
         ? { body: { pagination: { next_uri: 'https://evil.example/x?limit=1' }, data: [] } }
-        : { body: { data: [] } }
+        : { body: nothing }
     const { reader, asked } = open(away)
     await reader.fetchBalances({})
     assert.deepEqual(

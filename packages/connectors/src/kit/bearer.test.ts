@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { SourceError } from '@assay/core'
 import { createBearerClient } from './bearer.ts'
 import type { Io } from './connector.ts'
+import type { HttpAnswer } from './http.ts'
 
 /** A server that accepts one token, and says which ones it was shown. */
 const shown: string[] = []
@@ -12,8 +13,9 @@ let accepted = 'second'
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
   shown.push(token)
-  const status = request.url === '/forbidden' ? 403 : token === accepted ? 200 : 401
-  response.writeHead(status).end('{"amount":1.10}')
+  const [, path, body] = /^\/(\w+)(?:\?(.*))?$/.exec(request.url ?? '') ?? []
+  const status = path === 'forbidden' ? 403 : token === accepted ? 200 : 401
+  response.writeHead(status).end(body === undefined ? '{"amount":1.10}' : decodeURIComponent(body))
 })
 before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
 after(() => void server.close())
@@ -31,7 +33,9 @@ function client(tokens: string[]): { call: (path: string) => Promise<unknown>; r
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   }
   shown.length = 0
-  return { call: createBearerClient({ type: 'oauth2', getToken }, io, { baseUrl: 'https://never.example' }), refused }
+  const baseUrl = 'https://never.example'
+  const isOwnError = ({ text }: HttpAnswer): boolean => text.includes('amount')
+  return { call: createBearerClient({ type: 'oauth2', getToken }, io, { baseUrl, isOwnError }), refused }
 }
 
 describe('the bearer client', () => {
@@ -65,5 +69,18 @@ describe('the bearer client', () => {
     const { call, refused } = client(['second'])
     await assert.rejects(call('/forbidden'), (error: SourceError) => error.fault === 'missing_permission')
     assert.equal(refused.length, 1)
+  })
+
+  it('an error that the provider did not write ends neither a token nor a right', async () => {
+    for (const [body, fault] of [
+      ['<html>', 'venue_down'],
+      ['{"message":"Forbidden"}', 'unreadable_answer'],
+    ] as const) {
+      for (const path of ['/x', '/forbidden']) {
+        const { call, refused } = client(['first', 'third'])
+        await assert.rejects(call(`${path}?${encodeURIComponent(body)}`), (error: SourceError) => error.fault === fault)
+        assert.deepEqual(refused, [undefined])
+      }
+    }
   })
 })

@@ -71,6 +71,15 @@ describe('one request', () => {
     await assert.rejects(answerOf(status(503, { 'retry-after': '60' })), fails('venue_down', 60_000))
   })
 
+  it('a page that a gateway shows is silence whatever the status means, and may limit us: it knows no keys', async () => {
+    const page = '<!DOCTYPE html><title>Just a moment...</title>'
+    const faults = { 401: 'invalid_credentials', 403: 'missing_permission', 404: 'data_hole' }
+    for (const code of [401, 403, 404]) await assert.rejects(answerOf(status(code, {}, page), faults), NoAnswer)
+    await assert.rejects(answerOf(status(403), faults), fails('missing_permission'))
+    await assert.rejects(answerOf(status(403, {}, page), { 403: 'rate_limited' }), fails('rate_limited'))
+    for (const code of [429, 418]) await assert.rejects(answerOf(status(code, {}, page), faults), fails('rate_limited'))
+  })
+
   it('every other status is an answer that we cannot use, unless the provider means something by it', async () => {
     for (const code of [201, 204, 400, 403, 404, 409, 451]) {
       await assert.rejects(answerOf(status(code)), fails('unreadable_answer'))

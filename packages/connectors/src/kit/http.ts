@@ -50,6 +50,8 @@ interface RequestOptions {
   omittedMembers?: readonly string[]
   /** What a status means at this provider, where that differs from `toStatusError`. */
   faultByStatus?: Readonly<Record<number, Fault>>
+  /** Whether the provider wrote this error. `faultByStatus` says nothing about those of a gateway in front of it. */
+  isOwnError?: (answer: HttpAnswer) => boolean
   /** For calls whose honest answers are far shorter than the longest that is read. */
   bytesMax?: number
 }
@@ -59,7 +61,7 @@ type RequestIo = Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>
 export async function fetchText(io: RequestIo, url: string, options: RequestOptions = {}): Promise<string> {
   const answer = await fetchAnswer(io, url, options)
   if (answer.status === 200) return answer.text
-  throw toStatusError(answer, io, options.faultByStatus)
+  throw toStatusError(answer, io, options.isOwnError?.(answer) === false ? {} : options.faultByStatus)
 }
 
 /** An answer with any status, for providers whose errors are in the body or whose headers give the cost of a call. */
@@ -125,7 +127,9 @@ export function toStatusError(
   // Binance, and exchanges that copied its API, answer 418 to an address that they have banned.
   const isBanned = status === 418
   const fault = faults?.[status] ?? (status === 429 || isBanned ? 'rate_limited' : undefined)
-  if (fault !== undefined) return new SourceError(fault, detail, { ...more, isOfAddress: isBanned })
+  // A gateway may limit our address, or not understand a request. It knows nothing about keys, rights and accounts.
+  const isBelieved = fault === 'rate_limited' || fault === 'unreadable_answer' || !isPage(text)
+  if (fault !== undefined && isBelieved) return new SourceError(fault, detail, { ...more, isOfAddress: isBanned })
   const isSilence = status >= 500 || status === 408 || isPage(text)
   return isSilence ? new NoAnswer(detail, more) : new SourceError('unreadable_answer', detail, more)
 }

@@ -101,6 +101,15 @@ export function parsePlainJson(text: string): unknown {
   return parseOrBlame(text, () => JSON.parse(text) as unknown)
 }
 
+/** For the body of an error, which need not be JSON. */
+export function findPlainJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A page for browsers comes from a gateway that stands in for an API that is down or being maintained. */
 export function isPage(text: string): boolean {
   return text.trimStart().startsWith('<')

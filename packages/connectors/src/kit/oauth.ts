@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Io } from './connector.ts'
 import type { ProviderClient, SignIn } from './definition.ts'
 import { fetchAnswer, toStatusError, type HttpAnswer } from './http.ts'
-import { parsePlainJson } from './json.ts'
+import { findPlainJson, parsePlainJson } from './json.ts'
 
 export interface ProviderTokens {
   accessToken: string
@@ -123,14 +123,6 @@ const errorAnswer = z.object({ error: z.unknown() })
  * that was used or has expired.
  */
 function isRefused({ status, text }: HttpAnswer, { errors }: Refusal): boolean {
-  const error = errorAnswer.safeParse(findJson(text)).data?.error
+  const error = errorAnswer.safeParse(findPlainJson(text)).data?.error
   return status === 400 ? errors.includes(error) : status === 401 && error === 'invalid_grant'
-}
-
-function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
