@@ -85,12 +85,18 @@ async function measureOffset(io: Io): Promise<number> {
 /**
  * Every list of the v2 API has its rows in `data` and the next page in `pagination.next_uri`, which is empty or null at
  * the end (docs.cdp.coinbase.com, coinbase-app/api-architecture/pagination). Short pages are normal and do not end a
- * list.
+ * list. An empty one has `pagination` too (github.com/coinbase/coinbase-node/issues/33); without it, it may be part of
+ * an error that Coinbase did not write.
  */
-const listAnswer = z.object({
-  data: z.array(z.unknown()),
-  pagination: z.object({ next_uri: z.string().nullish() }).nullish(),
-})
+const listAnswer = z
+  .object({
+    data: z.array(z.unknown()),
+    pagination: z.object({ next_uri: z.string().nullish() }).nullish(),
+  })
+  .refine(
+    ({ data, pagination }) => data.length > 0 || (pagination ?? null) !== null,
+    'an empty list without pagination',
+  )
 
 export interface ListPage {
   rows: unknown[]

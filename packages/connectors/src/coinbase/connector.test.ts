@@ -216,6 +216,21 @@ describe('an error that Coinbase did not write', () => {
       await assert.rejects(withTime(invalidScope.body).fetchBalances({}), { fault: 'unreadable_answer' })
     }
   })
+
+  it('is neither an empty list nor an account without wallets under HTTP 200', async () => {
+    const window = { unit: 'ms', start: 0, end: nowMs } as const
+    const request = { stream: 'transactions', partition: 'BTC', pageMark: null, lastingMark: null, state: {}, window }
+    for (const body of [
+      ...[{ message: 'Service temporarily unavailable' }, { data: null }, {}, { errors: [{ id: 'x', message: 'y' }] }],
+      ...[{ success: false, code: 503, message: 'try again', data: [] }, { data: [] }, { data: [], pagination: null }],
+    ]) {
+      const { reader } = open(() => ({ body }))
+      await assert.rejects(reader.fetchBalances({}), { fault: 'unreadable_answer' })
+      await assert.rejects(async () => reader.listPartitions?.({}), { fault: 'unreadable_answer' })
+      await assert.rejects(reader.fetchPage(request), { fault: 'unreadable_answer' })
+      await assert.rejects(reader.verify(), { fault: 'unreadable_answer' })
+    }
+  })
 })
 
 describe('the owner and the rights of a key', () => {
