@@ -118,6 +118,11 @@ export interface ReadRow {
  * Rows without an id may be equal: two outputs of one transaction to one address, or two fills at one price. The second
  * one of a page gets a number in its key, so that it does not replace the first. Equal rows have one time, and a walk by
  * time shows all rows of a moment on one page.
+ *
+ * An exchange may also repeat one row by mistake, and nothing tells that from two events that are equal in every member:
+ * Bitvavo gives a deposit neither an id nor the output of its transaction. Both rows are kept. A row that was kept in
+ * vain is retired by a later read that shows it once, and a proof names the difference until then. A row that was left
+ * out would never come back, because every later read would leave it out again.
  */
 export function readRows(
   client: CcxtClient,
