@@ -154,7 +154,8 @@ describe('a list by offset whose pages are grouped by market', () => {
       const key = { type: 'api_key' as const, apiKey: 'k', secretKey: 's'.repeat(32) }
       const reader = createCcxtConnector('whitebit').open(key, io)
       const walked = await walk(reader, 'trades', nowMs - 2 * dayMs)
-      assert.deepEqual(walked, { read: 130, calls: 4, isComplete: true, cut: 0 })
+      // Two pages of 100 rows at most, and an empty one.
+      assert.deepEqual(walked, { read: 130, calls: 3, isComplete: true, cut: 0 })
     })
   }
 })

@@ -426,8 +426,12 @@ const abouts: Readonly<Record<string, About>> = {
   whitebit: {
     name: 'WhiteBIT',
     aliases: ['White Bit'],
+    // docs.whitebit.com, "Query executed order history": `limit` is 50 unless it is given, which ccxt does not do, and at
+    // most 500 (100 in earlier versions). `startDate` and `endDate` are not used, although every run reads the whole list:
+    // it is not documented whether they are compared with the time of a trade or of its order. If it is the order's, a
+    // trade of an order that had waited for weeks would never be read.
     lists: {
-      trades: { paging: { kind: 'offset', param: 'offset' }, limit: 100 },
+      trades: { paging: { kind: 'offset', param: 'offset' }, limit: 100, params: { limit: 100 } },
       deposits: { paging: { kind: 'offset', param: 'offset' }, limit: 100 },
       withdrawals: { paging: { kind: 'offset', param: 'offset' }, limit: 100, since: false },
     },
