@@ -28,9 +28,16 @@ const ownError = z.union([
   z.object({ error: z.string(), error_description: z.string() }),
 ])
 
-/** A JWT that is not accepted gets the bare word (github.com/coinbase/coinbase-advanced-py/issues/132). */
+const anyError = z.object({ error: z.string() })
+
+/**
+ * A JWT that is not accepted gets the bare word (github.com/coinbase/coinbase-advanced-py/issues/132). Gateways refuse
+ * with 403, so the one that names an error with 401 is Coinbase, and a person who mistyped a key has to learn it.
+ */
 function isOwnError({ status, text }: HttpAnswer): boolean {
-  return (status === 401 && /^\s*unauthorized\.?\s*$/i.test(text)) || ownError.safeParse(findPlainJson(text)).success
+  const error = findPlainJson(text)
+  const isUnauthorized = /^\s*unauthorized\.?\s*$/i.test(text) || anyError.safeParse(error).success
+  return (status === 401 && isUnauthorized) || ownError.safeParse(error).success
 }
 
 export function createClient(credentials: Credentials, io: Io): Call {

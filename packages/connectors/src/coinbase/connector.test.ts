@@ -185,7 +185,6 @@ describe('an error that Coinbase did not write', () => {
   const page = '<!DOCTYPE html><title>Just a moment...</title>'
   const bodies = [
     { success: false, errors: [{ code: 1020, message: 'Access denied' }] },
-    { error: 'Forbidden', message: 'no access' },
     { message: 'Unauthorized' },
     { errors: [] },
     'RBAC: access denied',
@@ -199,7 +198,9 @@ describe('an error that Coinbase did not write', () => {
     it(`is not blamed on a ${name}, whatever its status`, async () => {
       for (const status of [401, 403]) {
         await assert.rejects(open(() => ({ status, body: page }), credentials).reader.fetchBalances({}), NoAnswer)
-        for (const body of bodies) {
+        // Coinbase itself names an error with 401.
+        const named = status === 401 ? [] : [{ error: 'Forbidden', message: 'no access' }]
+        for (const body of [...bodies, ...named]) {
           const { reader, asked } = open(() => ({ status, body }), credentials)
           await assert.rejects(reader.fetchBalances({}), { fault: 'unreadable_answer' })
           assert.equal(asked.length, 1)
@@ -207,6 +208,12 @@ describe('an error that Coinbase did not write', () => {
       }
     })
   }
+
+  it('of another form than the known ones is believed with 401 if it names an error', async () => {
+    const body = { error: 'unauthorized', message: 'no such key' }
+    const { reader } = open(inTime(() => ({ status: 401, body })))
+    await assert.rejects(reader.fetchBalances({}), { fault: 'invalid_credentials' })
+  })
 
   it('is not blamed on a key when only the time was asked for', async () => {
     for (const status of [401, 403]) {
