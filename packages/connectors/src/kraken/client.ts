@@ -1,6 +1,7 @@
 /**
  * Makes signed calls to Kraken's private REST API, with the kit's ccxt client. Two oddities: errors come with HTTP 200
- * as `error: ["EAPI:Invalid key"]`, and an account that never held anything has no `result`.
+ * as `error: ["EAPI:Invalid key"]`, and the balances of an account that never held anything have no `result`, unlike its
+ * lists (github.com/rotki/rotki/issues/946).
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -9,10 +10,14 @@ import type { ApiKeyCredentials, Io } from '../kit/connector.ts'
 import { retryAfterMaxMs } from '../kit/http.ts'
 import { readAnswer } from '../kit/json.ts'
 
-/** The `result` of a call, numbers as `parseJsonVerbatim` gives them. */
+/** The `result` of a call, numbers as `parseJsonVerbatim` gives them; undefined when Kraken sent none. */
 export type Call = (endpoint: string, params?: Readonly<Record<string, string>>) => Promise<unknown>
 
-const envelope = z.object({ error: z.array(z.string()).nullish(), result: z.unknown().optional() })
+// Kraken sends the list of errors with every answer. An answer without it comes from something else, such as a gateway,
+// and would pass for an empty account. One with errors is refused here, too: ccxt looks only at a text that begins with
+// `{`.
+const success = z.object({ error: z.tuple([]), result: z.unknown().optional() })
+const refusal = z.object({ error: z.array(z.string()) })
 
 export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
   const call = createCcxtClient(
@@ -30,7 +35,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
         },
         broad: { ':Permission denied': PermissionDenied, 'EService: Throttled': DDoSProtection },
       }),
-      wordsOf: (answer) => (envelope.safeParse(answer).data?.error ?? []).slice(0, errorsMax).map(toKnownWords),
+      wordsOf: (answer) => (refusal.safeParse(answer).data?.error ?? []).slice(0, errorsMax).map(toKnownWords),
       findError: (detail) => findThrottled(detail, io),
     },
     credentials,
@@ -38,7 +43,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
   )
   return async (endpoint, params) => {
     assertUsable(credentials)
-    return readAnswer(endpoint, envelope, await call(endpoint, params)).result
+    return readAnswer(endpoint, success, await call(endpoint, params)).result
   }
 }
 

@@ -199,6 +199,13 @@ describe('answers that are not JSON of the API', () => {
     ['nothing', '', 'unreadable_answer'],
     ['JSON of another shape', '[1,2]', 'unreadable_answer'],
     ['errors that are not texts', '{"error":[{"code":7}]}', 'unreadable_answer'],
+    ['errors behind a line break', '\n{"error":["EService:Unavailable"]}', 'unreadable_answer'],
+    ['a message of a gateway', '{"message":"Service temporarily unavailable"}', 'unreadable_answer'],
+    ['a status', '{"status":"maintenance"}', 'unreadable_answer'],
+    ['a code beside an empty ledger', '{"code":503,"result":{"ledger":{},"count":0}}', 'unreadable_answer'],
+    ['an empty object', '{}', 'unreadable_answer'],
+    ['no list of errors', '{"error":null,"result":{"ledger":{}}}', 'unreadable_answer'],
+    ['no result', '{"error":[]}', 'unreadable_answer'],
     ['a result of another shape', '{"error":[],"result":{"ledger":7}}', 'unreadable_answer'],
     ['502', { status: 502, body: 'Bad gateway' }, 'venue_down'],
     ['520', { status: 520, body: '<html>' }, 'venue_down'],
@@ -208,8 +215,17 @@ describe('answers that are not JSON of the API', () => {
     it(`${name} is ${expected}`, async () => {
       answer = () => reply
       await assert.rejects(fetchPage('ledger', day, null), fault(expected, retryAfterMs))
+      await assert.rejects(fetchPage('deposits', day, null), fault(expected, retryAfterMs))
+      await assert.rejects(reader.verify(), fault(expected, retryAfterMs))
+      if (name !== 'no result') await assert.rejects(reader.fetchBalances({}), fault(expected, retryAfterMs))
     })
   }
+
+  // github.com/rotki/rotki/issues/946 has the answers of an account that never held anything.
+  it('balances alone may come without a result', async () => {
+    answer = () => '{"error":[]}'
+    assert.deepEqual(await reader.fetchBalances({}), { balances: [] })
+  })
 })
 
 describe('pages of the ledger', () => {
@@ -387,7 +403,7 @@ describe('pages of the ledger', () => {
   })
 
   it('an empty account has one empty page', async () => {
-    for (const text of [ledgerPage([], 0), '{"error":[]}', '{"error":[],"result":{"ledger":{}}}']) {
+    for (const text of [ledgerPage([], 0), '{"error":[],"result":{"ledger":{}}}']) {
       answer = () => text
       assert.deepEqual(await fetchPage('ledger', day, null), { records: [], next: null, complete: day })
     }
@@ -447,8 +463,15 @@ describe('pages of deposits and withdrawals', () => {
     assert.equal(received[0]?.path, '/0/private/WithdrawStatus')
   })
 
+  it('every shape of a list without rows is read', async () => {
+    for (const result of ['[]', '{}', '{"deposit":[],"next_cursor":null}', '{"deposit":null}', '{"next_cursor":""}']) {
+      answer = () => `{"error":[],"result":${result}}`
+      assert.deepEqual(await fetchPage('deposits', day, null), { records: [], next: null }, result)
+    }
+  })
+
   it('a list of another shape is not an empty list', async () => {
-    for (const result of ['7', '"x"', '{"next_cursor":7}']) {
+    for (const result of ['7', '"x"', 'null', '{"next_cursor":7}', '{"message":"busy"}']) {
       answer = () => `{"error":[],"result":${result}}`
       await assert.rejects(fetchPage('deposits', day, null), fault('unreadable_answer'))
     }

@@ -3,6 +3,7 @@
  * ledger times have four decimals. So we request a little more than the window and cut the page to it: neighbouring
  * windows lose nothing and share nothing.
  */
+import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, Window } from '../kit/connector.ts'
 import { isJsonObject, readAnswer, withTextNumbers } from '../kit/json.ts'
@@ -41,7 +42,7 @@ async function fetchLedgerPage(call: Call, window: Window, pageMark: string | nu
     ...(mark.cursor === null ? { ofs: String(mark.offset) } : { cursor: mark.cursor }),
     ...(pageMark === null || mark.cursor !== null ? { with_cursor: 'true' } : {}),
   }
-  const answer = readAnswer('Ledgers', ledgerAnswer, (await call('Ledgers', params)) ?? { ledger: {} })
+  const answer = readAnswer('Ledgers', ledgerAnswer, await call('Ledgers', params))
   const rows = toPageRows(Object.entries(answer.ledger))
   const records = rows.map(([key, value]) =>
     toRawRecord(
@@ -136,11 +137,17 @@ async function fetchFundingPage(
 
 const cursorPage = jsonObject.pipe(z.looseObject({ next_cursor: text }))
 
-/** A bare list if Kraken ignores the cursor; otherwise a list, or a single record, next to the cursor. */
+/**
+ * A bare list if Kraken ignores the cursor; otherwise a list, or a single record, next to the cursor. A page without rows
+ * may leave out either, but members under other names alone would be rows that we cannot find.
+ */
 function readFundingAnswer(endpoint: string, members: readonly string[], answer: unknown) {
-  if (answer === undefined) return { rows: [], cursor: '' }
   if (Array.isArray(answer)) return { rows: answer as unknown[], cursor: '' }
   const page = readAnswer(endpoint, cursorPage, answer)
+  const names = Object.keys(page)
+  if (names.length > 0 && ![...members, 'next_cursor'].some((name) => names.includes(name))) {
+    throw new SourceError('unreadable_answer', `${endpoint}: neither a list nor a cursor`)
+  }
   const listed = members.map((member) => page[member]).find((value) => value !== undefined && value !== null)
   const rows: unknown[] = listed === undefined ? [] : Array.isArray(listed) ? listed : [listed]
   return { rows, cursor: page.next_cursor ?? '' }
