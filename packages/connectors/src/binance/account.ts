@@ -24,8 +24,10 @@ const rightNames: ReadonlyMap<string, string> = new Map([
 // as excess, including one that Binance adds later.
 const harmless = new Set(['ipRestrict', 'enableReading', 'enableFixReadOnly'])
 
-const restrictions = z.record(z.string(), z.unknown())
-const accountAnswer = z.object({ uid: z.string().nullish() })
+// Members that every such answer has are required, although they are not all used: without them, a gateway's message would
+// be a key without rights, or an account without a number.
+const restrictions = z.looseObject({ enableReading: z.boolean() })
+const accountAnswer = z.object({ balances: z.array(z.unknown()), uid: z.string().nullish() })
 
 export async function fetchAccount(apiKey: string, call: Call): Promise<Account> {
   const allowed = await findRestrictions(call)

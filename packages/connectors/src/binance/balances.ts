@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Balance, Spent } from '../kit/connector.ts'
 import { parseJson, readAnswer } from '../kit/json.ts'
 import { isEarnMirror, readAssetCode } from './assets.ts'
-import { joinSpent, type Call } from './client.ts'
+import { joinSpent, refuseFailure, type Call } from './client.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
 const accountAnswer = z.object({
@@ -65,7 +65,9 @@ async function fetchPositions(
   let spent: Spent[] = []
   for (let current = 1; current <= pagesMax; current += 1) {
     const page = await call(endpoint, { current: String(current), size: String(pageSize) })
-    const { rows } = readAnswer(endpoint.path, positionsAnswer, parseJson(page.text))
+    const answer = parseJson(page.text)
+    refuseFailure(endpoint, answer)
+    const { rows } = readAnswer(endpoint.path, positionsAnswer, answer)
     spent = page.spent
     for (const row of rows) {
       held.push({ code: row.asset, amount: readAmount(row.asset, row[member] ?? ''), isLocked: member === 'amount' })

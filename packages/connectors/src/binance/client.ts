@@ -3,13 +3,14 @@
  * one HMAC is all there is to sign, and ccxt hides the headers that give the cost of a call.
  *
  * Errors come with a 4xx status and `{ code, msg }` (errors.md). The code decides, because one status stands for many.
+ * Endpoints under /sapi that are built on Binance's web API also report errors with HTTP 200 (`refuseFailure`).
  */
 import { createHmac } from 'node:crypto'
 import { minuteMs, SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import type { ApiKeyCredentials, Io, Spent } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
-import { parseJson, readAnswer } from '../kit/json.ts'
+import { isJsonObject, parseJson, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { binanceDefinition } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
@@ -130,6 +131,20 @@ function findCode(text: string): string | undefined {
     if (error instanceof SourceError) return undefined
     throw error
   }
+}
+
+const success = '000000'
+
+/**
+ * Throws for the answer with which Binance's web API reports an error: `{ code: "000002", message, data: null, success:
+ * false }`. A list may be in it, and would pass for an empty one. Success has the code 000000, or no code at all.
+ */
+export function refuseFailure({ path }: Endpoint, answer: unknown): void {
+  if (!isJsonObject(answer)) return
+  const code = withTextNumbers(answer['code'] ?? success)
+  if (code === success && answer['success'] !== false) return
+  const known = typeof code === 'string' && /^-?\d{1,9}$/.test(code) ? code : 'of another form'
+  throw new SourceError('venue_down', `${path}: HTTP 200, code ${known}`)
 }
 
 const usedWeightHeaders = ['x-mbx-used-weight-1m', 'x-sapi-used-ip-weight-1m', 'x-sapi-used-uid-weight-1m']

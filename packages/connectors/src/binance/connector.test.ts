@@ -189,6 +189,15 @@ describe('the rights of a key', () => {
     assert.deepEqual((await reader.verify()).excess, ['Enable Withdrawals', 'enableMoonTrading'])
   })
 
+  it('an answer that names no rights is not a key without rights, and one without an account names none', async () => {
+    for (const body of [{}, { code: '000001', success: false }, { message: 'busy' }]) {
+      answerBy({ apiRestrictions: { body } })
+      assert.equal((await faultOf(reader.verify())).fault, 'unreadable_answer')
+      answerBy({ apiRestrictions: { body: rights }, account: { body } })
+      assert.equal((await faultOf(reader.verify())).fault, 'unreadable_answer')
+    }
+  })
+
   it('a key without the right to read is reported, and no further call is made', async () => {
     answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
     assert.deepEqual((await reader.verify()).missing, ['Enable Reading'])
@@ -233,6 +242,22 @@ describe('balances', () => {
       ],
     )
     assert.deepEqual(state, { assets: ['BTC', 'DOT', 'LDO', 'LDQX'], connectedAtMs: nowMs })
+  })
+
+  it('are not empty when Binance fails with HTTP 200', async () => {
+    const replies = {
+      account: { body: { balances: [] } },
+      'flexible/position': { body: { rows: [], total: 0 } },
+      'locked/position': { body: { rows: [], total: 0 } },
+    }
+    answerBy(replies)
+    assert.deepEqual((await reader.fetchBalances({})).balances, [])
+    for (const name of Object.keys(replies)) {
+      for (const body of [{}, { message: 'busy' }, { code: '000001', rows: [], success: false }]) {
+        answerBy({ ...replies, [name]: { body } })
+        assert.match((await faultOf(reader.fetchBalances({}))).fault, /unreadable_answer|venue_down/)
+      }
+    }
   })
 })
 
@@ -323,14 +348,56 @@ describe('a list that is read by time', () => {
     )
   })
 
+  const lastDay: Window = { unit: 'ms', start: nowMs - dayMs, end: nowMs }
+
   it('of fiat payments may come without `data`', async () => {
     answer = () => ({ body: { code: '000000', message: 'success', success: true } })
-    const window: Window = { unit: 'ms', start: nowMs - dayMs, end: nowMs }
     assert.deepEqual(
-      (await walk(request('fiat_buys', window))).map(({ records }) => records),
+      (await walk(request('fiat_buys', lastDay))).map(({ records }) => records),
       [[]],
     )
   })
+
+  // The documented answers, without rows.
+  const rows = { rows: [], total: 0 }
+  const fiat = { code: '000000', message: 'success', data: [], total: 0, success: true }
+  const empty: Readonly<Record<string, unknown>> = {
+    deposits: [],
+    withdrawals: [],
+    converts: { list: [], startTime: 0, endTime: 1, limit: 1_000, moreData: false },
+    dividends: rows,
+    dust: { total: 0, userAssetDribblets: [] },
+    earn_flexible: rows,
+    earn_locked: rows,
+    fiat_buys: fiat,
+    fiat_sells: fiat,
+    fiat_deposits: fiat,
+    fiat_withdrawals: fiat,
+  }
+  const failed = { code: '000001', message: 'System busy', messageDetail: null, data: null, success: false }
+  const odd: readonly (readonly [what: string, body: object, fault: Fault])[] = [
+    ['a failure of Binance’s web API', failed, 'venue_down'],
+    ['a failure beside empty lists', { ...failed, data: [], list: [], rows: [], userAssetDribblets: [] }, 'venue_down'],
+    ['an error of the REST API with HTTP 200', { code: -1, msg: 'busy' }, 'venue_down'],
+    ['a message of a gateway', { message: 'Service temporarily unavailable' }, 'unreadable_answer'],
+    ['an empty object', {}, 'unreadable_answer'],
+    ['null for a list', { data: null, list: null, rows: null, userAssetDribblets: null }, 'unreadable_answer'],
+  ]
+  for (const [stream, body] of Object.entries(empty)) {
+    it(`${stream}: only the documented answer without rows is an empty list`, async () => {
+      answer = () => ({ body })
+      assert.deepEqual(
+        (await walk(request(stream, lastDay))).flatMap(({ records }) => records),
+        [],
+      )
+      for (const [what, wrong, fault] of odd) {
+        answer = () => ({ body: wrong })
+        const error = await faultOf(reader.fetchPage(request(stream, lastDay)))
+        assert.equal(error.fault, fault, what)
+        assert.doesNotMatch(error.message, /busy/)
+      }
+    })
+  }
 })
 
 function convertRow(orderId: string, more: object): object {

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { isJsonObject, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
-import type { Answered, Call } from './client.ts'
+import { refuseFailure, type Answered, type Call } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 import { readPartition, toPartition, withAssets, withLost, type Pair } from './pairs.ts'
@@ -38,12 +38,13 @@ interface ListShape {
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject)
 const bareList = z.array(z.unknown())
-const rowsAnswer = jsonObject.pipe(z.looseObject({ rows: bareList.nullish() }))
-const convertAnswer = jsonObject.pipe(z.looseObject({ list: bareList.nullish(), moreData: z.boolean().nullish() }))
-const dustAnswer = jsonObject.pipe(z.looseObject({ userAssetDribblets: bareList.nullish() }))
-// `data` may be missing (rotki, exchanges/binance.py).
+// An empty list is `[]` in all of Binance's answers: an object without the list is not Binance's, or is an error.
+const rowsAnswer = jsonObject.pipe(z.looseObject({ rows: bareList }))
+const convertAnswer = jsonObject.pipe(z.looseObject({ list: bareList, moreData: z.boolean().nullish() }))
+const dustAnswer = jsonObject.pipe(z.looseObject({ userAssetDribblets: bareList }))
+// Fiat alone may leave its list out (rotki, exchanges/binance.py), and then says that it succeeded.
 const fiatAnswer = jsonObject.pipe(
-  z.looseObject({ data: bareList.nullish(), success: z.boolean().nullish(), code: z.string().nullish() }),
+  z.union([z.looseObject({ data: bareList }), z.looseObject({ data: z.null().optional(), success: z.literal(true) })]),
 )
 
 const startAndEnd = (startMs: number, endMs: number): Params => ({
@@ -67,7 +68,7 @@ const rewards = {
   sinceMs: earnLaunchMs,
   pageSize: 100,
   paging: 'number',
-  rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows ?? [] }),
+  rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows }),
   isComplete: true,
 } as const
 
@@ -82,11 +83,7 @@ function fiat(endpoint: Endpoint, transactionType: '0' | '1'): ListShape {
     // An account may ask for its orders twice a minute: the empty page behind a short one is not worth half a minute.
     isShortPageLast: true,
     toParams: (startMs, endMs) => ({ transactionType, beginTime: String(startMs), endTime: String(endMs - 1) }),
-    rowsOf(answer) {
-      const { data, success, code } = readAnswer('fiat', fiatAnswer, answer)
-      if (success === false) throw new SourceError('venue_down', `${endpoint.path}: code ${code ?? 'missing'}`)
-      return { rows: data ?? [] }
-    },
+    rowsOf: (answer) => ({ rows: readAnswer('fiat', fiatAnswer, answer).data ?? [] }),
     isComplete: true,
   }
 }
@@ -107,7 +104,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     toParams: startAndEnd,
     rowsOf(answer) {
       const { list, moreData } = readAnswer('tradeFlow', convertAnswer, answer)
-      return { rows: list ?? [], hasMore: moreData ?? false }
+      return { rows: list, hasMore: moreData ?? false }
     },
     isComplete: true,
   },
@@ -119,7 +116,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     pageSize: 500,
     paging: 'span',
     toParams: startAndEnd,
-    rowsOf: (answer) => ({ rows: readAnswer('assetDividend', rowsAnswer, answer).rows ?? [] }),
+    rowsOf: (answer) => ({ rows: readAnswer('assetDividend', rowsAnswer, answer).rows }),
     isComplete: true,
   },
   dust: {
@@ -129,7 +126,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     pageSize: 100,
     paging: 'span',
     toParams: startAndEnd,
-    rowsOf: (answer) => ({ rows: readAnswer('dribblet', dustAnswer, answer).userAssetDribblets ?? [] }),
+    rowsOf: (answer) => ({ rows: readAnswer('dribblet', dustAnswer, answer).userAssetDribblets }),
     isComplete: false,
   },
   earn_flexible: {
@@ -172,7 +169,9 @@ async function fetchListPage(
     ...shape.toParams(mark.startMs, endMs),
     ...pageOf(shape, mark),
   })
-  const { rows, hasMore = false } = shape.rowsOf(parseJsonVerbatim(text))
+  const answer = parseJsonVerbatim(text)
+  refuseFailure(shape.endpoint, answer)
+  const { rows, hasMore = false } = shape.rowsOf(answer)
   const read = readRows(stream, rows, window)
   const next = nextMark(shape, mark, endMs, rows.length, hasMore)
   const isOver = next.startMs >= window.end
