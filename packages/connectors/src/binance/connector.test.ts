@@ -441,6 +441,107 @@ describe('trades', () => {
     assert.equal(received.length, 1)
   })
 
+  describe('that Binance shows late', () => {
+    const hourMs = dayMs / 24
+    const firstEnd = nowMs + 12 * hourMs
+    const shown = new Map<number, object>()
+    const show = (id: number, time: number): void => void shown.set(id, { ...trades[0], id, time })
+
+    beforeEach(() => {
+      shown.clear()
+      answer = ({ params }) => {
+        const ids = [...shown.keys()].filter((id) => id >= Number(params.get('fromId'))).toSorted((a, b) => a - b)
+        return { body: ids.slice(0, Number(params.get('limit'))).map((id) => shown.get(id)) }
+      }
+    })
+
+    /** Reads up to `end` as the engine does: from an hour, or a week, before the end of what was read. */
+    async function run(end: number, lastingMark: string | null, before: number, behindMs = hourMs) {
+      const start = lastingMark === null ? 0 : before - behindMs
+      reader = openAt(end)
+      received.length = 0
+      const pages = await walk(request('trades', { unit: 'ms', start, end }, { ...pair, lastingMark }))
+      const keys = pages.flatMap(({ records }) => records.map(({ key }) => key))
+      const asked = received.map(({ params }) => params.get('fromId'))
+      return { keys, asked, mark: pages.at(-1)?.lastingMark ?? null, complete: pages.at(-1)?.complete }
+    }
+
+    it('are found by the next run, with one request, if they are less than an hour old', async () => {
+      show(100, firstEnd - 30 * dayMs)
+      const first = await run(firstEnd, null, 0)
+      show(104, firstEnd + 1)
+      const second = await run(firstEnd + 2, first.mark, firstEnd)
+      assert.deepEqual([second.keys, second.asked], [['104'], ['101', '105']])
+      show(103, firstEnd + 1)
+      const third = await run(firstEnd + 3, second.mark, firstEnd + 2)
+      assert.deepEqual([third.keys, third.asked], [['103', '104'], ['101']])
+      // A walk by ids does not show its window: a trade that it lacks was not withdrawn.
+      assert.equal(third.complete, undefined)
+      // What is older than an hour is not read again.
+      const later = await run(firstEnd + 2 * hourMs, third.mark, firstEnd + 3)
+      const last = await run(firstEnd + 2 * hourMs + 1, later.mark, firstEnd + 2 * hourMs)
+      assert.deepEqual([last.keys, last.asked], [[], ['105']])
+    })
+
+    it('are found after a first read that lacked them', async () => {
+      show(7, firstEnd - 30 * dayMs)
+      show(104, firstEnd - 1)
+      const first = await run(firstEnd, null, 0)
+      show(103, firstEnd - 1)
+      assert.deepEqual((await run(firstEnd + 1, first.mark, firstEnd)).keys, ['103', '104'])
+    })
+
+    it('are found by the first run of a day, with one request, if they are less than a week old', async () => {
+      for (const day of [30, 20, 6, 4]) show(100 - day, firstEnd - day * dayMs)
+      const first = await run(firstEnd, null, 0)
+      show(104, firstEnd + hourMs)
+      const second = await run(firstEnd + 4 * hourMs, first.mark, firstEnd)
+      const third = await run(firstEnd + 5 * hourMs, second.mark, firstEnd + 4 * hourMs)
+      assert.deepEqual(third.asked, ['105'])
+      show(103, firstEnd + hourMs)
+      show(95, firstEnd - 5 * dayMs)
+      const fourth = await run(firstEnd + dayMs, third.mark, firstEnd + 5 * hourMs, 7 * dayMs)
+      assert.deepEqual([fourth.keys, fourth.asked], [['94', '95', '96', '103', '104'], ['81']])
+      // Days later the week has moved on.
+      const fifth = await run(firstEnd + 8 * dayMs, fourth.mark, firstEnd + dayMs, 7 * dayMs)
+      const sixth = await run(firstEnd + 9 * dayMs, fifth.mark, firstEnd + 8 * dayMs, 7 * dayMs)
+      assert.deepEqual([sixth.keys, sixth.asked], [[], ['105']])
+    })
+
+    it('cost no more than the pages that a week of trades fills, and an hour is not a week', async () => {
+      for (let id = 1; id <= 2_500; id += 1) show(id, firstEnd - 3 * dayMs + id)
+      const first = await run(firstEnd, null, 0)
+      assert.deepEqual(first.asked, ['0', '1001', '2001', '2501'])
+      assert.deepEqual((await run(firstEnd + 1, first.mark, firstEnd)).asked, ['2501'])
+      const week = await run(firstEnd + dayMs, first.mark, firstEnd, 7 * dayMs)
+      assert.deepEqual([week.keys.length, week.asked], [2_500, ['0', '1001', '2001']])
+      assert.deepEqual((await run(firstEnd + dayMs + 1, week.mark, firstEnd + dayMs)).asked, ['2501'])
+    })
+
+    it('do not make a long first history begin again when it takes several jobs', async () => {
+      for (let id = 1; id <= 2_500; id += 1) show(id, firstEnd - 3 * dayMs + id)
+      const whole: Window = { unit: 'ms', start: 0, end: firstEnd }
+      const begun = await reader.fetchPage(request('trades', whole, pair))
+      const newer = await run(firstEnd + 1, begun.lastingMark ?? null, firstEnd)
+      assert.deepEqual(newer.asked, ['1001', '2001', '2501'])
+      const rest = { ...pair, lastingMark: newer.mark, pageMark: begun.next }
+      received.length = 0
+      assert.deepEqual(await walk(request('trades', whole, rest)), [{ records: [], next: null }])
+      assert.equal(received.length, 0)
+      // The week of the first page is still read again.
+      assert.deepEqual((await run(firstEnd + dayMs, newer.mark, firstEnd + 1, 7 * dayMs)).asked[0], '0')
+    })
+
+    it('do not lose the rest of a week that was read in part before the next window was read', async () => {
+      for (let id = 1; id <= 2_500; id += 1) show(id, firstEnd - 3 * dayMs + id)
+      const first = await run(firstEnd, null, 0)
+      const week: Window = { unit: 'ms', start: firstEnd - 7 * dayMs, end: firstEnd + dayMs }
+      const begun = await reader.fetchPage(request('trades', week, { ...pair, lastingMark: first.mark }))
+      const newer = await run(week.end + 1, begun.lastingMark ?? null, week.end)
+      assert.deepEqual(newer.asked, ['1001', '2001'])
+    })
+  })
+
   it('of a pair that Binance no longer knows end, and the list is named only once in a rotation', async () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
     const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }

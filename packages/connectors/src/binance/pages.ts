@@ -3,7 +3,7 @@
  * with an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the
  * page mark names the piece. Both edges of Binance's filters are inclusive.
  */
-import { dayMs, SourceError } from '@assay/core'
+import { dayMs, hourMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { isJsonObject, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
@@ -236,10 +236,17 @@ function readRows(stream: StreamName, rows: readonly unknown[], window: Window):
 
 const tradesMax = 1_000
 
+/** How long before the end of what was read the engine begins again: an hour, and a week in the first run of a day. */
+const nearMs = hourMs
+const farMs = 7 * dayMs
+
 /**
- * Trades are read by id, because a window in time may have 24 hours at most. The lasting mark says that all trades
- * below this id are stored, and when the list was read to its end: a window that ended before then has nothing new. A
- * walk may store trades from outside of its window, which does no harm, because their ids are unique.
+ * Trades are read by id, because a window in time may have 24 hours at most. A walk may store trades from outside of its
+ * window, which does no harm, because their ids are unique.
+ *
+ * Binance may show a trade later than one with a higher id. So a walk begins with the first trade since the beginning of
+ * its window, and not with the first new one, and ends where it shows nothing that is new: in nearly all runs that is one
+ * request, as it would be without the old trades.
  */
 async function fetchTrades(
   call: Call,
@@ -248,9 +255,10 @@ async function fetchTrades(
 ): Promise<Page> {
   const pair = readPartition(partition)
   const lasting = readLastingMark(lastingMark)
-  if (pageMark === null && lasting.readAtMs >= window.end) return { records: [], next: null }
-  const fromId = largerId(pageMark ?? '0', lasting.fromId)
-  const asked = await askTrades(call, pair.symbol, fromId)
+  // Another walk has read the list to its end since then, from where this one is or from further back.
+  if (lasting.readAtMs >= window.end) return { records: [], next: null }
+  const place = pageMark === null ? toStart(lasting, window) : readPlace(pageMark, lasting)
+  const asked = await askTrades(call, pair.symbol, place.id)
   // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list
   // back. So the list ends here and is no longer named; what the pair moved shows as the difference between balance and
   // history.
@@ -260,14 +268,25 @@ async function fetchTrades(
   }
   const rows = readAnswer('myTrades', bareList, parseJsonVerbatim(asked.text))
   const { records, codes } = readRows('trades', rows, window)
-  const ids = records.filter(({ unreadable }) => unreadable === undefined).map(({ key }) => key)
-  const nextId = ids.map((id) => String(BigInt(id) + 1n)).reduce(largerId, fromId)
-  const isOver = rows.length === 0 || nextId === fromId
+  const next: TradesPlace = {
+    id: passBefore(Infinity, records, place.id),
+    nearId: passBefore(window.end - nearMs, records, place.nearId),
+    farId: passBefore(window.end - farMs, records, place.farId),
+  }
+  const showsNothingNew = next.id === lasting.fromId && rows.length < tradesMax
+  const isOver = rows.length === 0 || next.id === place.id || showsNothingNew
   const learned = withAssets(state, records.length === 0 ? [] : [...codes, pair.base, pair.quote])
   return {
     records,
-    next: isOver ? null : nextId,
-    lastingMark: `${nextId}@${isOver ? nowMs : lasting.readAtMs}`,
+    next: isOver ? null : `${next.id} ${next.nearId} ${next.farId}`,
+    lastingMark: writeLastingMark({
+      fromId: largerId(next.id, lasting.fromId),
+      readAtMs: isOver ? nowMs : lasting.readAtMs,
+      // A newer window may be read before the rest of this one, and goes on from here.
+      nearId: isOver ? next.nearId : smallerId(next.nearId, next.id),
+      nearSinceMs: window.end - nearMs,
+      farId: next.farId,
+    }),
     ...(learned === undefined ? {} : { state: learned }),
     spent: asked.spent,
   }
@@ -292,11 +311,50 @@ export function listGonePairs(pairs: readonly Pair[], known: readonly KnownParti
     .map(({ partition }) => readPartition(partition))
 }
 
-function readLastingMark(lastingMark: string | null): { fromId: string; readAtMs: number } {
-  const [, fromId = '0', readAtMs = '0'] = /^(\d+)@(\d+)$/.exec(lastingMark ?? '') ?? []
-  return { fromId, readAtMs: Number(readAtMs) }
+interface LastingMark {
+  /** All trades below this id have been asked for. */
+  fromId: string
+  /** When the list was last read to its end: a window that ended before then has nothing new. */
+  readAtMs: number
+  /** The trades since `nearSinceMs` have this id or a higher one, those of the week before have `farId` or a higher one. */
+  nearId: string
+  nearSinceMs: number
+  farId: string
+}
+
+/** Where a walk is, and the `nearId` and `farId` that it has found so far. */
+type TradesPlace = Pick<LastingMark, 'nearId' | 'farId'> & { id: string }
+
+function readLastingMark(lastingMark: string | null): LastingMark {
+  const form = /^(\d+)@(\d+)(?: (\d+)@(\d+) (\d+))?$/
+  const [, fromId = '0', readAtMs = '0', nearId = fromId, nearSinceMs = '0', farId = fromId] =
+    form.exec(lastingMark ?? '') ?? []
+  return { fromId, readAtMs: Number(readAtMs), nearId, nearSinceMs: Number(nearSinceMs), farId }
+}
+
+function writeLastingMark({ fromId, readAtMs, nearId, nearSinceMs, farId }: LastingMark): string {
+  return `${fromId}@${readAtMs} ${nearId}@${nearSinceMs} ${farId}`
+}
+
+function toStart({ nearId, nearSinceMs, farId }: LastingMark, window: Window): TradesPlace {
+  return { id: window.start >= nearSinceMs ? nearId : farId, nearId, farId }
+}
+
+function readPlace(pageMark: string, lasting: LastingMark): TradesPlace {
+  const [id = '0', nearId = lasting.nearId, farId = lasting.farId] = pageMark.split(' ')
+  return { id, nearId, farId }
+}
+
+/** The id after the last trade before this time. One that is shown late has an id between its neighbours in time. */
+function passBefore(sinceMs: number, records: readonly RawRecord[], id: string): string {
+  const before = records.filter((record) => record.unreadable === undefined && record.occurredAtMs < sinceMs)
+  return before.map(({ key }) => String(BigInt(key) + 1n)).reduce(largerId, id)
 }
 
 function largerId(a: string, b: string): string {
   return BigInt(a) >= BigInt(b) ? a : b
+}
+
+function smallerId(a: string, b: string): string {
+  return largerId(a, b) === a ? b : a
 }
