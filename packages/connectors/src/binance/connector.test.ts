@@ -542,6 +542,21 @@ describe('trades', () => {
     })
   })
 
+  it('are read although the clock was ahead when the list was last read', async () => {
+    const ahead = openAt(nowMs + 30 * dayMs)
+    const all = { ...sinceLaunch, end: nowMs + 30 * dayMs }
+    let page = await ahead.fetchPage(request('trades', all, pair))
+    while (page.next !== null) page = await ahead.fetchPage(request('trades', all, { ...pair, pageMark: page.next }))
+    const [one] = trades
+    answer = () => ({ body: [{ ...one, id: 99_999, time: nowMs - 1 }] })
+    const lastingMark = page.lastingMark ?? null
+    const { records } = await reader.fetchPage(request('trades', sinceLaunch, { ...pair, lastingMark }))
+    assert.deepEqual(
+      records.map(({ key }) => key),
+      ['99999'],
+    )
+  })
+
   it('of a pair that Binance no longer knows end, and the list is named only once in a rotation', async () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
     const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }

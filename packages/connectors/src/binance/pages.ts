@@ -255,8 +255,9 @@ async function fetchTrades(
 ): Promise<Page> {
   const pair = readPartition(partition)
   const lasting = readLastingMark(lastingMark)
-  // Another walk has read the list to its end since then, from where this one is or from further back.
-  if (lasting.readAtMs >= window.end) return { records: [], next: null }
+  // Another walk has read the list to its end since then, from where this one is or from further back. A mark from the
+  // future was written by a wrong clock, and would keep new trades from being read until then.
+  if (window.end <= lasting.readAtMs && lasting.readAtMs <= nowMs) return { records: [], next: null }
   const place = pageMark === null ? toStart(lasting, window) : readPlace(pageMark, lasting)
   const asked = await askTrades(call, pair.symbol, place.id)
   // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list
