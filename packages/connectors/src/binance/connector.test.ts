@@ -383,6 +383,20 @@ describe('a list that is read by time', () => {
     ['an empty object', {}, 'unreadable_answer'],
     ['null for a list', { data: null, list: null, rows: null, userAssetDribblets: null }, 'unreadable_answer'],
   ]
+  for (const [stream, body] of Object.entries({
+    converts: { list: null, startTime: 0, endTime: 1, limit: 1_000, moreData: false },
+    dividends: { rows: null, total: 0 },
+    dust: { total: 0, userAssetDribblets: null },
+    earn_locked: { total: 0 },
+  })) {
+    it(`${stream}: a list that is null beside its count of none is empty`, async () => {
+      answer = () => ({ body })
+      assert.deepEqual(
+        (await walk(request(stream, lastDay))).flatMap(({ records }) => records),
+        [],
+      )
+    })
+  }
   for (const [stream, body] of Object.entries(empty)) {
     it(`${stream}: only the documented answer without rows is an empty list`, async () => {
       answer = () => ({ body })

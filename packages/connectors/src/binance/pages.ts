@@ -6,7 +6,7 @@
 import { dayMs, hourMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { isJsonObject, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
+import { isJsonObject, parseJsonVerbatim, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
 import { refuseFailure, type Answered, type Call } from './client.ts'
 import type { StreamName } from './definition.ts'
@@ -38,10 +38,24 @@ interface ListShape {
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject)
 const bareList = z.array(z.unknown())
-// An empty list is `[]` in all of Binance's answers: an object without the list is not Binance's, or is an error.
-const rowsAnswer = jsonObject.pipe(z.looseObject({ rows: bareList }))
-const convertAnswer = jsonObject.pipe(z.looseObject({ list: bareList, moreData: z.boolean().nullish() }))
-const dustAnswer = jsonObject.pipe(z.looseObject({ userAssetDribblets: bareList }))
+// An empty list is `[]` in Binance's documents. Without the list, an answer is believed only beside what no error has: a
+// total of none, or the end of a list of conversions.
+const noTotal = z.unknown().refine((total) => withTextNumbers(total ?? null) === '0')
+const rowsAnswer = jsonObject.pipe(
+  z.union([z.looseObject({ rows: bareList }), z.looseObject({ rows: z.null().optional(), total: noTotal })]),
+)
+const convertAnswer = jsonObject.pipe(
+  z.union([
+    z.looseObject({ list: bareList, moreData: z.boolean().nullish() }),
+    z.looseObject({ list: z.null().optional(), moreData: z.literal(false) }),
+  ]),
+)
+const dustAnswer = jsonObject.pipe(
+  z.union([
+    z.looseObject({ userAssetDribblets: bareList }),
+    z.looseObject({ userAssetDribblets: z.null().optional(), total: noTotal }),
+  ]),
+)
 // Fiat alone may leave its list out (rotki, exchanges/binance.py), and then says that it succeeded.
 const fiatAnswer = jsonObject.pipe(
   z.union([z.looseObject({ data: bareList }), z.looseObject({ data: z.null().optional(), success: z.literal(true) })]),
@@ -68,7 +82,7 @@ const rewards = {
   sinceMs: earnLaunchMs,
   pageSize: 100,
   paging: 'number',
-  rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows }),
+  rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows ?? [] }),
   isComplete: true,
 } as const
 
@@ -104,7 +118,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     toParams: startAndEnd,
     rowsOf(answer) {
       const { list, moreData } = readAnswer('tradeFlow', convertAnswer, answer)
-      return { rows: list, hasMore: moreData ?? false }
+      return { rows: list ?? [], hasMore: moreData ?? false }
     },
     isComplete: true,
   },
@@ -116,7 +130,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     pageSize: 500,
     paging: 'span',
     toParams: startAndEnd,
-    rowsOf: (answer) => ({ rows: readAnswer('assetDividend', rowsAnswer, answer).rows }),
+    rowsOf: (answer) => ({ rows: readAnswer('assetDividend', rowsAnswer, answer).rows ?? [] }),
     isComplete: true,
   },
   dust: {
@@ -126,7 +140,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
     pageSize: 100,
     paging: 'span',
     toParams: startAndEnd,
-    rowsOf: (answer) => ({ rows: readAnswer('dribblet', dustAnswer, answer).userAssetDribblets }),
+    rowsOf: (answer) => ({ rows: readAnswer('dribblet', dustAnswer, answer).userAssetDribblets ?? [] }),
     isComplete: false,
   },
   earn_flexible: {
