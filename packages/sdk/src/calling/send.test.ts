@@ -82,21 +82,6 @@ describe('a call', () => {
   })
 })
 
-it('a call whose answer does not come is made again while the service takes it for the same one', async (t) => {
-  let calls = 0
-  const server = createServer((_, response) => {
-    calls += 1
-    if (calls > 1) response.end('x')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.closeAllConnections())
-  t.after(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/oauth/token`
-  const options = { fetch: globalThis.fetch, retriesMax: 3, waitMaxMs: 2_000 }
-  assert.equal((await send(options, { ...post, url, repeatableMs: 8_000 })).status, 200)
-  assert.equal(calls, 2)
-})
-
 it('a redirect is not followed, because the call carries a token or a secret', async (t) => {
   const seen: (string | undefined)[] = []
   const server = createServer((request, response) => {

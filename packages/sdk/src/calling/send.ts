@@ -35,8 +35,6 @@ export interface HttpStream extends HttpAnswer {
 }
 
 const firstWaitMs = 250
-/** How long a try waits that can be made again only for some seconds: two of them fit into those. */
-const silentMaxMs = 3_000
 
 export function send(options: SendOptions, request: HttpRequest): Promise<HttpAnswer> {
   return repeat(options, request, toAnswer)
@@ -67,10 +65,7 @@ async function repeat<Answer extends HttpAnswer>(
   let sinceMs = Infinity
   for (let attempt = 0; ; attempt += 1) {
     const sentMs = performance.now()
-    // A lost answer may show as silence only. The last try waits for as long as it takes.
-    const isLast = attempt >= options.retriesMax || sentMs + silentMaxMs >= Math.min(sinceMs, sentMs) + repeatableMs
-    const silence = repeatableMs === Infinity || isLast ? undefined : AbortSignal.timeout(silentMaxMs)
-    const outcome = await tryOnce(options, request, read, silence)
+    const outcome = await tryOnce(options, request, read)
     if (!isRefused(outcome)) sinceMs = Math.min(sinceMs, sentMs)
     const waitMs = attempt >= options.retriesMax ? undefined : findWait(outcome, attempt)
     const isSafe = waitMs !== undefined && performance.now() + waitMs <= sinceMs + repeatableMs
@@ -86,16 +81,13 @@ async function tryOnce<Answer>(
   options: SendOptions,
   request: HttpRequest,
   read: Read<Answer>,
-  silence: AbortSignal | undefined,
 ): Promise<Answer | ConnectionError> {
-  const { url, method, headers, body = null, signal: given } = request
-  const signals = [given, silence].filter((one) => one !== undefined)
-  const signal = signals.length === 0 ? null : AbortSignal.any(signals)
+  const { url, method, headers, body = null, signal = null } = request
   try {
     // The service never redirects a call. A redirect would carry the client's secret, or a token, to another place.
     return await read(await options.fetch(url, { method, headers, body, signal, redirect: 'manual' }))
   } catch (error) {
-    given?.throwIfAborted()
+    signal?.throwIfAborted()
     return new ConnectionError('the service cannot be reached', undefined, error)
   }
 }
