@@ -202,7 +202,10 @@ export async function giveConsent(
   })
 }
 
-/** Where the browser goes, and the code alone for callers that have no browser. */
+/**
+ * Where the browser goes, and the code alone for callers that have no browser. Finishing again is allowed while the code
+ * could be redeemed: the first answer may have been lost, and with it what the person has connected.
+ */
 export async function finish(
   { db, oauth, tenants }: SessionDeps,
   { sessionId, clientId }: ConnectSession,
@@ -210,13 +213,13 @@ export async function finish(
   const client = await tenants.getClient(clientId)
   return db.transaction(async (tx) => {
     const session = await lock(tx, sessionId)
-    // The first answer may have been lost, and its code with it.
-    const isRepeated =
-      session.outcome === 'finished' &&
-      session.owner !== null &&
-      (await oauth.withdrawCode(tx, session.owner, sessionId))
-    if (!isRepeated) refuseUnless(session, 'connect')
     const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
+    const toResult = (code: string) => ({ redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code })
+    if (owner !== null && session.outcome === 'finished') {
+      const replaced = await oauth.replaceCode(tx, owner, sessionId)
+      if (replaced !== undefined) return toResult(replaced)
+    }
+    refuseUnless(session, 'connect')
     if (owner === null || consent === null) throw new Error('a session in its last step has a user and a consent')
     // A session that carries its consent over comes here without having given one.
     await refuseRestless(tx, owner)
@@ -225,8 +228,8 @@ export async function finish(
       { client, owner, ...asked, connectSessionId: sessionId, consent },
       tx,
     )
-    if (!isRepeated) await store.setOutcome(tx, sessionId, 'finished')
-    return { redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code }
+    await store.setOutcome(tx, sessionId, 'finished')
+    return toResult(code)
   })
 }
 

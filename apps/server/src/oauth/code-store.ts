@@ -60,14 +60,19 @@ export async function insertAuthorizationCode(sql: Sql, { owner, ...code }: NewA
   )
 }
 
-/** False when the session has no code that could still be redeemed. */
-export async function deleteSessionCode(sql: Sql, userKey: string, connectSessionId: string): Promise<boolean> {
-  const deleted = await sql.execute(
-    `delete from authorization_codes
-     where user_key = $1::bigint and session_id = $2 and expires_at > $3::timestamptz`,
-    [userKey, connectSessionId, sql.now()],
+/** The new code ends when the old one would have. False when the session has none that could still be redeemed. */
+export async function replaceSessionCode(
+  sql: Sql,
+  userKey: string,
+  connectSessionId: string,
+  codeHash: Buffer,
+): Promise<boolean> {
+  const replaced = await sql.execute(
+    `update authorization_codes set code_hash = $3::bytea
+     where user_key = $1::bigint and session_id = $2 and expires_at > $4::timestamptz`,
+    [userKey, connectSessionId, codeHash, sql.now()],
   )
-  return deleted > 0
+  return replaced > 0
 }
 
 export interface PresentedAuthorizationCode {

@@ -150,9 +150,11 @@ export function createOauth(deps: OauthDeps) {
     /** Undefined when the error belongs on a page of ours. */
     findErrorRedirect: (error: OAuthError): string | undefined => findErrorRedirect(issuer, error),
     issueAuthorizationCode,
-    /** Takes back the code of a connect session; false when there is none that could still be redeemed. */
-    withdrawCode: (tx: Sql, { userKey }: Owner, connectSessionId: string): Promise<boolean> =>
-      codes.deleteSessionCode(tx, userKey, connectSessionId),
+    /** Another code for a connect session, in place of the one it has; undefined when that one can no longer be redeemed. */
+    async replaceCode(tx: Sql, { userKey }: Owner, connectSessionId: string): Promise<string | undefined> {
+      const code = newUserToken(userKey, randomBytes)
+      return (await codes.replaceSessionCode(tx, userKey, connectSessionId, sha256(code))) ? code : undefined
+    },
     token: (request: OauthRequest) => token(tokenDeps, request),
     authenticate,
     /** For an answer that takes long: whether what it was allowed by still holds. */
