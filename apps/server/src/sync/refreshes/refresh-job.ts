@@ -3,19 +3,21 @@
  * outcome. A passing failure is retried a few times, because a person waits; then the refresh has failed. The regular
  * run continues by its own rules.
  */
-import type { Cause, SourceError } from '@assay/core'
+import { minuteMs, type Cause, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../../connections/index.ts'
 import type { Sql } from '../../db/index.ts'
 import type { Handler, PayloadOf } from '../../jobs/index.ts'
 import { CircuitOpen } from '../../metering/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import { backoffMs, guardReading, overtakenDelayMs } from '../run-job.ts'
+import { backoffMs, guardReading, overtakenDelayMs, toPauseMs } from '../run-job.ts'
 import { readConnection, type ReadingDeps, type RunState } from '../read-connection.ts'
 import { forgetConnection } from '../store.ts'
 import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh } from './refreshes.ts'
 
 const attemptsMax = 4
+/** A person waits, so a provider that asks for a longer pause ends the refresh. */
+const patienceMs = 2 * minuteMs
 
 type Payload = PayloadOf<'refresh'>
 
@@ -88,10 +90,10 @@ async function backOff(
   const { providerId, keyLane } = opened
   const { attempt } = next
   const { fault } = error
-  const delayMs = error.retryAfterMs ?? deps.scaleWait(backoffMs(attempt, deps.random()))
+  const delayMs = toPauseMs(error, deps.scaleWait(backoffMs(attempt, deps.random())))
   // A provider that is known to be away is not asked: the person who waits learns it at once.
   const isKnownAway = error instanceof CircuitOpen
-  const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway
+  const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway && delayMs <= patienceMs
   if (mayPass && attempt < attemptsMax) return queueRefresh(deps.db, { ...next, attempt: attempt + 1 }, delayMs)
   const sinceMs = isKnownAway ? error.sinceMs : undefined
   await deps.connections.recordFault(next.ref, { providerId, keyLane, fault, parts, isOfBalances, sinceMs })
