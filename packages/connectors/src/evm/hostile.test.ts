@@ -211,32 +211,74 @@ describe('the receipt of a transaction', () => {
     }
   })
 
-  it('that the node does not have is asked for again, at the price of two requests, until it has it', async (t) => {
-    const { chain, walk } = await openBase(t, {})
+  describe('that the node does not have', () => {
     const paid = { from: address, to: weth, value: '1', gasPrice: '1', gasUsed: '21000' }
-    const blocks = Array.from({ length: 150 }, (_, at) => 10 + at)
-    chain.lists.set(
-      'txlist',
-      blocks.map((block) => row(block, '', paid)),
-    )
-    const receiptOf = (block: number) => {
-      return { transactionHash: `0x${word(block)}`, blockHash: `0x${word(99)}`, blockNumber: `0x${block.toString(16)}` }
-    }
-    const pruned = await walk(0, 20_001, null)
-    assert.deepEqual([new Set(pruned.keys).size, pruned.receipts], [150, []])
+    const blocksFrom = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
 
-    chain.methods.length = 0
-    const still = await walk(20_001, 20_002, pruned.lastingMark)
-    assert.equal(chain.methods.filter((method) => method === 'eth_getTransactionReceipt').length, 1)
-    for (const block of blocks) chain.receipts.set(`0x${word(block)}`, { ...receiptOf(block), l1Fee: '0x7b' })
-    const found = new Set<string>()
-    let { lastingMark } = still
-    for (let run = 0; run < 3; run += 1) {
-      const again = await walk(20_001, 20_002, lastingMark)
-      for (const key of again.receipts) found.add(key)
-      ;({ lastingMark } = again)
+    async function openPruned(t: TestContext, rows: readonly ReturnType<typeof row>[]) {
+      const opened = await openBase(t, {})
+      const { chain, walk } = opened
+      chain.lists.set('txlist', [...rows])
+      const give = (blocks: readonly number[]): void => {
+        for (const block of blocks) {
+          const place = { blockHash: `0x${word(99)}`, blockNumber: `0x${block.toString(16)}` }
+          chain.receipts.set(`0x${word(block)}`, { transactionHash: `0x${word(block)}`, ...place, l1Fee: '0x7b' })
+        }
+      }
+      const found = new Set<string>()
+      /** Reads the list a few times, as runs do that find nothing new. */
+      async function walkOn(lastingMark: string | null, runs: number): Promise<string | null> {
+        let mark = lastingMark
+        for (let run = 0; run < runs; run += 1) {
+          const again = await walk(20_001, 20_002, mark)
+          for (const key of again.receipts) found.add(key)
+          mark = again.lastingMark
+        }
+        return mark
+      }
+      const first = await walk(0, 20_001, null)
+      for (const key of first.receipts) found.add(key)
+      return { chain, give, found, walkOn, first }
     }
-    assert.equal(found.size, 150)
-    assert.equal(lastingMark, '[]')
+
+    it('is asked for again, at the price of three requests, until it has it', async (t) => {
+      const blocks = blocksFrom(10, 150)
+      const { chain, give, found, walkOn, first } = await openPruned(
+        t,
+        blocks.map((block) => row(block, '', paid)),
+      )
+      assert.deepEqual([new Set(first.keys).size, found.size], [150, 0])
+      chain.methods.length = 0
+      const still = await walkOn(first.lastingMark, 2)
+      assert.equal(chain.methods.filter((method) => method === 'eth_getTransactionReceipt').length, 4)
+      give(blocks)
+      const mark = await walkOn(still, 4)
+      assert.deepEqual([found.size, mark], [150, '[]'])
+    })
+
+    it('keeps no other from being found, when it never comes', async (t) => {
+      const blocks = blocksFrom(10, 300)
+      const { give, found, walkOn, first } = await openPruned(
+        t,
+        blocks.map((block) => row(block, '', paid)),
+      )
+      give(blocks.filter((block) => block !== 10 && block !== 50))
+      assert.equal(await walkOn(first.lastingMark, 8).then(() => found.size), 298)
+    })
+
+    it('is found behind a block that strangers have filled', async (t) => {
+      const strangers = blocksFrom(0, 120).map((at) =>
+        row(10, '', { ...paid, from: weth, to: address, hash: `0x${word(5_000 + at)}` }),
+      )
+      const blocks = [10, 11, 12, 13]
+      const { give, found, walkOn, first } = await openPruned(t, [
+        row(10, '', paid),
+        ...strangers,
+        ...blocks.slice(1).map((block) => row(block, '', paid)),
+      ])
+      give(blocks)
+      const mark = await walkOn(first.lastingMark, 4)
+      assert.deepEqual([found.size, mark], [4, '[]'])
+    })
   })
 })

@@ -11,6 +11,8 @@ export const lateRows = z.object({
   /** Both blocks are included. */
   first: z.number(),
   last: z.number(),
+  /** Where the next try begins, when some have been made since the first block. */
+  at: z.number().exactOptional(),
 })
 export type LateRows = z.infer<typeof lateRows>
 
@@ -39,4 +41,20 @@ export function afterPage(late: LateRows, blocks: readonly number[]): LateRows[]
   if (blocks.length === 0) return [late]
   const shownTo = Math.max(late.first, ...blocks)
   return shownTo > late.first ? [{ ...late, first: shownTo }] : []
+}
+
+/**
+ * What is left after a page that began at `start`: the blocks in which something is still missing, and what lies before
+ * the page and behind it. `next` is where the following page begins; undefined for the last page.
+ */
+export function withoutPage(
+  { contract, first, last }: LateRows,
+  start: number,
+  missing: readonly number[],
+  next: number | undefined,
+): LateRows[] {
+  const from = start > first ? first : Math.min(...missing, next ?? Infinity)
+  const to = next === undefined ? Math.max(...missing, start > first ? start - 1 : -Infinity) : last
+  if (from > to) return []
+  return [{ contract, first: from, last: to, ...(next !== undefined && next > from && next <= to ? { at: next } : {}) }]
 }

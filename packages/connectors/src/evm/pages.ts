@@ -27,7 +27,7 @@ import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
-import { afterPage, lateRows, mergeLate, ofReceipts, type LateRows } from './late-rows.ts'
+import { afterPage, lateRows, mergeLate, ofReceipts, withoutPage, type LateRows } from './late-rows.ts'
 import {
   headReaders,
   isDeposit,
@@ -435,25 +435,41 @@ async function findReady(
   return late.find(({ contract }) => decimals.has(contract))
 }
 
-/** A node that lacks the oldest of them is asked for no others. */
+/**
+ * One page of them for each read of the list, one page after another and then from the beginning. Nodes lack what is old,
+ * so a page is left alone when the receipts of its first and its last transaction are missing.
+ */
 async function readLateReceipts(context: PageContext, late: LateRows): Promise<LateRead> {
   const { client, address, height } = context
-  const { first, last } = late
+  const { first, last, at: start = first } = late
   const rows = await listRows(client, 'transactions', {
-    ...{ address, startblock: first, endblock: last },
+    ...{ address, startblock: start, endblock: last },
     ...{ page: 1, offset: pageSizeWithReceipts, sort: 'asc' },
   })
-  const window: Window = { unit: 'block', start: first, end: last + 1 }
+  const window: Window = { unit: 'block', start, end: last + 1 }
   const finalBlock = height.height - client.chain.depth
-  const from = { ...startAt(first), unseen: [], shown: [], late: [] }
-  const read = readRows('transactions', rows, window, from, { ...height, finalBlock })
-  const oldest = read.find((row) => lacksFee(row, address))
-  if (oldest !== undefined && (await findWholeReceipt(client, oldest.record.key)) === undefined) {
-    return { records: [], late: [{ ...late, first: oldest.block }] }
-  }
-  const receipts = await fetchReceipts(context, read, finalBlock)
-  const blocks = read.map(({ block }) => block)
-  return { records: receipts.records, late: mergeLate([...receipts.late, ...afterPage(late, blocks)]) }
+  const read = readRows(
+    'transactions',
+    rows,
+    window,
+    { ...startAt(start), unseen: [], shown: [], late: [] },
+    {
+      ...height,
+      finalBlock,
+    },
+  )
+  const sent = read.filter((row) => lacksFee(row, address))
+  const ends = [sent[0], sent.at(-1)].filter((row) => row !== undefined)
+  const probed = await inGroups(ends, ({ record }) => findWholeReceipt(client, record.key))
+  const isGone = sent.length > 0 && probed.every((receipt) => receipt === undefined)
+  const receipts = isGone ? { records: [], late: [] } : await fetchReceipts(context, sent, finalBlock)
+  const missing = (isGone ? sent : receipts.late.flatMap((one) => [{ block: one.first }, { block: one.last }])).map(
+    ({ block }) => block,
+  )
+  // The last block of a full page may be cut off, so it is asked for again, unless it fills the page.
+  const shownTo = Math.max(start, ...read.map(({ block }) => block))
+  const next = rows.length < pageSizeWithReceipts ? undefined : Math.max(shownTo, start + 1)
+  return { records: receipts.records, late: withoutPage(late, start, missing, next) }
 }
 
 /** A row has the key that it had before: equal rows are counted within one contract, from the beginning of a block. */

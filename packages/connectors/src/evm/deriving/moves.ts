@@ -147,7 +147,8 @@ export function toFees(
   if (transaction === undefined || !own.has(transaction.from)) return undefined
   const { gasPrice, gasUsed, l1Fee } = transaction
   const hasPrice = gasPrice !== undefined && gasPrice !== null && gasPrice !== ''
-  const hasData = isOpStack !== true || receipt !== undefined || typeof l1Fee === 'string'
+  // The receipt of a free transaction may also have coins.
+  const hasData = isOpStack !== true || receipt !== undefined || (typeof l1Fee === 'string' && gasPrice !== '0')
   return {
     gas: toAmount(BigInt(gasUsed) * BigInt(hasPrice ? gasPrice : '0'), nativeDecimals),
     data: toAmount(BigInt(l1Fee ?? receipt?.l1Fee ?? '0'), nativeDecimals),

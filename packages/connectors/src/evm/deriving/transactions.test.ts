@@ -337,6 +337,7 @@ describe('rollups', () => {
     assert.deepEqual(onBase({ value: '1' }), ['fees'])
     assert.deepEqual(onBase({ value: '1', gasPrice: '0' }), ['inputs', 'fees'])
     assert.deepEqual(onBase({ value: '1', l1Fee: '1000' }), [])
+    assert.deepEqual(onBase({ value: '1', gasPrice: '0', l1Fee: '0' }), ['inputs', 'fees'])
     assert.deepEqual(only(transaction({ value: '1' })).incomplete, [])
   })
 
