@@ -389,6 +389,19 @@ describe('lists of a Solana wallet', () => {
     assert.ok(record?.unreadable !== undefined)
   })
 
+  it('transactions of every version are read', async () => {
+    const node = startNode()
+    const versions = ['legacy', 0, 1, 127] as const
+    node.transactions.push(...versions.map((version) => receive(`of ${version}`, now - 60, { version })))
+    const { pages } = await walk(open(node), wallet, recent)
+    const records = pages.flatMap((page) => page.records)
+    assert.deepEqual(new Set(records.map(({ key }) => key)), new Set(versions.map((version) => `of ${version}`)))
+    assert.deepEqual(
+      records.filter(({ unreadable }) => unreadable !== undefined),
+      [],
+    )
+  })
+
   it('transactions that are too long for one answer together are read in several', async () => {
     const node = startNode()
     const instructions = [{ programId: 'Unparsed', data: '3'.repeat(1_000_000), accounts: [] }]

@@ -30,6 +30,12 @@ export function isFinal({ confirmationStatus }: Row): boolean {
 const seenMax = 200
 /** Most have some ten thousand characters. A few pages of the longest answers, parsed, would fill the memory. */
 const seenLengthMax = 100_000
+/**
+ * Nodes refuse transactions of a version above the one that a request names. Version 1 came to the main network in
+ * September 2026 (SIMD-0385). What is read here, keys and balances, is the same in all versions, and a version is a
+ * number of seven bits.
+ */
+const maxSupportedTransactionVersion = 127
 const unsupportedVersion = '-32015'
 
 export interface ListedReader {
@@ -49,7 +55,7 @@ export async function fetchListed<R extends Row>(
   rows: readonly R[],
 ): Promise<Listed<R>[]> {
   const unseen = rows.filter(({ signature }) => !seen.has(signature))
-  const config = { encoding: 'jsonParsed', commitment, maxSupportedTransactionVersion: 0 }
+  const config = { encoding: 'jsonParsed', commitment, maxSupportedTransactionVersion }
   const outcomes = await rpc.fetchAll(
     unseen.map(({ signature }) => ({ method: 'getTransaction', params: [signature, config] })),
   )

@@ -29,6 +29,7 @@ export interface TestTransaction {
   accounts: readonly TestAccount[]
   instructions?: readonly object[]
   status?: 'confirmed' | 'finalized'
+  version?: 'legacy' | number
 }
 
 /** The answer of `getTransaction` with the encoding `jsonParsed`. */
@@ -39,6 +40,7 @@ export function toAnswer({
   err,
   accounts,
   instructions = [],
+  version = 0,
 }: TestTransaction): object {
   const balances = (side: 'before' | 'after'): object[] =>
     accounts.flatMap(({ token }, accountIndex) => {
@@ -54,7 +56,7 @@ export function toAnswer({
   return {
     slot: atSeconds,
     blockTime: atSeconds,
-    version: 0,
+    version,
     transaction: { signatures: [signature], message: { accountKeys, instructions, recentBlockhash: 'x' } },
     meta: {
       ...{ err: err ?? null, fee, logMessages: ['a log'], innerInstructions: [], rewards: [] },
@@ -122,7 +124,7 @@ interface Call {
 
 function answerCall(node: TestNode, { id, method, params }: Call): object {
   node.asked.push({ method, params })
-  const error = node.errors.get(method) ?? findLaggardError(node, params)
+  const error = node.errors.get(method) ?? findLaggardError(node, params) ?? findVersionError(node, method, params)
   return { jsonrpc: '2.0', id, ...(error === undefined ? { result: resultOf(node, method, params) } : { error }) }
 }
 
@@ -218,6 +220,14 @@ function findLaggardError({ laggardSlot = Infinity }: TestNode, [, config]: unkn
   return minContextSlot <= laggardSlot
     ? undefined
     : { code: -32_016, message: 'Minimum context slot has not been reached' }
+}
+
+function findVersionError({ transactions }: TestNode, method: string, params: unknown[]): object | undefined {
+  if (method !== 'getTransaction') return undefined
+  const [signature, { maxSupportedTransactionVersion }] = params as [string, { maxSupportedTransactionVersion: number }]
+  const { version = 0 } = transactions.find((one) => one.signature === signature) ?? {}
+  const isSupported = version === 'legacy' || version <= maxSupportedTransactionVersion
+  return isSupported ? undefined : { code: -32_015, message: `Transaction version (${version}) is not supported` }
 }
 
 /** Newest first; of one slot, the last of `transactions` comes first. */
