@@ -256,6 +256,24 @@ describe('lists of a Solana wallet', () => {
     assert.equal(node.asked.filter(({ method }) => method === 'getTransaction').length, 2)
   })
 
+  it('a transaction that names a token account and changes none of its tokens is not recorded, however it is named', async () => {
+    const node = startNode()
+    const stranger = { key: friend, before: 9_000n, after: 4_000n }
+    const token = { mint: usdc, owner: wallet, before: 5n, after: 5n }
+    const named = { key: ownUsdc, before: rent, after: rent }
+    const other = { key: 'SecondUsdc', before: rent, after: rent, token: { ...token, after: 6n } }
+    node.transactions.push(
+      { signature: 'lamport', atSeconds: now - 10, accounts: [stranger, { ...named, after: rent + 1n }] },
+      { signature: 'named', atSeconds: now - 20, accounts: [stranger, { ...named, token }, other] },
+      { signature: 'empty', atSeconds: now - 30, accounts: [stranger, { ...named, token: { ...token, after: 0n } }] },
+    )
+    const { keys, state } = await walk(open(node), ownUsdc, recent)
+    assert.deepEqual(keys, ['empty'])
+    // What it shows is used.
+    assert.deepEqual(new Set(state['tokens'] as string[]), new Set([ownUsdc, 'SecondUsdc']))
+    assert.deepEqual((await walk(open(node), 'SecondUsdc', recent)).keys, ['named'])
+  })
+
   it('stake accounts are learned from instructions, including those that were split off or merged', async () => {
     const node = startNode()
     const program = 'stake'

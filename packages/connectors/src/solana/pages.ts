@@ -4,8 +4,10 @@
  * from a given time, so a window in the past is reached by skipping a thousand signatures at a time.
  *
  * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
- * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake
- * account all of them are kept from the time when it was the wallet's, because only the list shows that it was.
+ * accounts and not their owners. Transactions that name the wallet are left to its own list, and those in which the
+ * wallet's balance of the account did not change say nothing. In the list of a stake account all of them are kept from
+ * the time when it was the wallet's, because only the list shows that it was. For the same reason the list of a token
+ * account has those of the time before nodes reported owners (token-owners.ts).
  *
  * Signatures that are not final yet are kept in the list's lasting mark. When a later read does not show it, the node
  * is asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
@@ -21,6 +23,7 @@ import type { FetchNames } from './names.ts'
 import { ownershipMarkSchema, readOwnership, startOwnership, toSides, type OwnershipMark } from './ownership.ts'
 import { readTransaction, sidesSchema, toBody } from './records.ts'
 import { commitment, readSome } from './rpc.ts'
+import { holderSchema, readTokenStatement, type Holder } from './token-owners.ts'
 import { changeSchema, readState, withAccounts, type LearnedAccounts, type OwnerChange } from './state.ts'
 
 const pageSize = 20
@@ -35,7 +38,7 @@ const recentMax = 100
 const recent = z.object({ key: z.string(), atMs: z.number() })
 type Recent = z.infer<typeof recent>
 
-/** In the list of a stake account a row has its sides. */
+/** In the list of a stake account a row has its sides before it is read. */
 const wantedSchema = z.object({ ...rowSchema.shape, sides: sidesSchema.optional() })
 type WantedRow = z.infer<typeof wantedSchema>
 
@@ -55,6 +58,10 @@ const walkMarkSchema = z.object({
   shown: z.array(recent),
   /** For the list of a stake account: the changes of its owner that are older than `before`. */
   changes: z.array(changeSchema).optional(),
+  /** For the list of a token account: who owned it before the last transaction that was read. Absent until one shows it. */
+  holder: holderSchema.optional(),
+  /** Transactions that are newer than the window are read too, for the owners that they show, and not recorded. */
+  isFromTop: z.literal(true).optional(),
 })
 type WalkMark = z.infer<typeof walkMarkSchema>
 const pageMarkSchema = z.union([walkMarkSchema, ownershipMarkSchema])
@@ -93,7 +100,9 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Wa
   const config = { limit, commitment, ...toPlace(at) }
   const listed = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
   const rows = withSides(listed, at.changes)
-  const inside = rows.filter(({ row }) => isInside(window, row) && isConcerned(row))
+  const inside = rows.filter(
+    ({ row }) => (isInside(window, row) || (at.isFromTop === true && isNewer(window, row))) && isConcerned(row),
+  )
   const wanted = inside.slice(0, pageSize)
   const isCut = inside.length > wanted.length
   const last = isCut ? wanted.at(-1) : rows.at(-1)
@@ -135,11 +144,13 @@ function isConcerned({ sides }: WantedRow): boolean {
 }
 
 async function readWanted(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
-  const { length, result: read } = await readSome(at.wanted, (rows) => readRows(context, request, rows))
-  const walked = { ...note(at, read), wanted: at.wanted.slice(length) }
-  const learned = withAccounts(readState(request.state), collect(read))
+  const { length, result } = await readSome(at.wanted, (rows) => readRows(context, request, at, rows))
+  const { records, found, holder, isOpen } = result
+  if (isOpen) return { records: [], next: JSON.stringify(startFromTop(context, request)) }
+  const walked = { ...note(at, records), wanted: at.wanted.slice(length), ...(holder && { holder }) }
+  const learned = withAccounts(readState(request.state), collect(found))
   return {
-    records: read.map(({ record }) => record),
+    records,
     ...(at.isLast && walked.wanted.length === 0
       ? { next: null, ...(await finish(context, request.window, request.lastingMark, walked)) }
       : { next: JSON.stringify(walked) }),
@@ -160,6 +171,14 @@ function startOf({ nowMs }: PageContext, { window, lastingMark }: PageRequest): 
   }
 }
 
+/**
+ * The window has a balance without an owner, and none of its transactions shows who the owner was later. If newer ones
+ * do not either, the account has been the wallet's for all of its life.
+ */
+function startFromTop(context: PageContext, request: PageRequest): WalkMark {
+  return { ...startOf(context, request), isSkipping: false, isFromTop: true, holder: 'wallet' }
+}
+
 function readLastingMark(lastingMark: string | null): Recent[] {
   return lastingMark === null ? [] : z.array(recent).parse(JSON.parse(lastingMark))
 }
@@ -171,28 +190,51 @@ function isInside({ start, end }: Window, { blockTime }: Row): boolean {
   return start <= atMs && atMs < end
 }
 
-interface ReadRow {
-  record: RawRecord
-  found: FoundAccounts
+function isNewer({ end }: Window, { blockTime }: Row): boolean {
+  return Boolean(blockTime) && Number(blockTime) * 1_000 >= end
 }
 
-async function readRows(context: PageContext, request: PageRequest, rows: readonly WantedRow[]): Promise<ReadRow[]> {
-  const { partition, window, state } = request
+interface ReadRows {
+  records: RawRecord[]
+  /** In all of the rows, including those that are not recorded. */
+  found: FoundAccounts[]
+  /** For the list of a token account: who owned it before these rows. */
+  holder: Holder | undefined
+  /** There is a balance without an owner, and no transaction has shown one yet. */
+  isOpen: boolean
+}
+
+async function readRows(
+  context: PageContext,
+  { partition, window, state }: PageRequest,
+  at: WalkMark,
+  rows: readonly WantedRow[],
+): Promise<ReadRows> {
+  const { address } = context
   const { stakes } = readState(state)
-  const answers = await fetchListed(context, rows)
-  const shown = answers.flatMap(({ row, transaction }) => {
-    if (transaction === undefined) return []
-    const found = findAccounts(withTextNumbers(transaction), context.address, stakes)
-    const isElsewhere = partition !== context.address && found.inWalletList.has(partition)
-    return isElsewhere ? [] : [{ row, transaction, found }]
+  const answers = (await fetchListed(context, rows)).flatMap(({ row, transaction }) => {
+    const text = withTextNumbers(transaction ?? null)
+    return transaction === undefined ? [] : [{ row, transaction, text, found: findAccounts(text, address, stakes) }]
+  })
+  let { holder } = at
+  let isOpen = false
+  const shown = answers.flatMap((answer) => {
+    if (partition === address || at.changes !== undefined) return [answer]
+    const said = readTokenStatement(answer.text, { account: partition, wallet: address }, holder)
+    holder = said.holder
+    isOpen ||= said.isOpen
+    const isElsewhere = answer.found.inWalletList.has(partition) || isNewer(window, answer.row)
+    if (!said.isConcerned || isElsewhere) return []
+    return [{ ...answer, row: { ...answer.row, ...(said.sides && { sides: said.sides }) } }]
   })
   const names = await context.fetchNames(shown.flatMap(({ found }) => found.mints))
-  return shown.map(({ row, transaction, found }) => {
+  const records = shown.map(({ row, transaction, found }) => {
     const own = new Set(found.mints)
     const named = Object.fromEntries(Object.entries(names).filter(([mint]) => own.has(mint)))
     const { sides } = row
-    return { record: toRecord(toBody(transaction, { names: named, ...(sides && { sides }) }), window, row), found }
+    return toRecord(toBody(transaction, { names: named, ...(sides && { sides }) }), window, row)
   })
+  return { records, found: answers.map(({ found }) => found), holder, isOpen }
 }
 
 function toRecord(body: string, window: Window, row: Row): RawRecord {
@@ -211,18 +253,18 @@ function toRecord(body: string, window: Window, row: Row): RawRecord {
   return isTimed ? record : { ...record, occurredAtMs: Number(row.blockTime) * 1_000 }
 }
 
-function collect(read: readonly ReadRow[]): LearnedAccounts {
+function collect(found: readonly FoundAccounts[]): LearnedAccounts {
   return {
-    tokens: read.flatMap(({ found }) => found.tokens),
-    stakes: read.flatMap(({ found }) => found.stakes),
-    signedStakes: read.flatMap(({ found }) => found.signedStakes),
+    tokens: found.flatMap(({ tokens }) => tokens),
+    stakes: found.flatMap(({ stakes }) => stakes),
+    signedStakes: found.flatMap(({ signedStakes }) => signedStakes),
   }
 }
 
 /** The page mark after these rows: which unfinished transactions were shown. */
-function note(at: WalkMark, read: readonly ReadRow[]): WalkMark {
-  const keys = new Set(read.map(({ record }) => record.key))
-  const shown = read.flatMap(({ record: { key, pending, occurredAtMs } }) =>
+function note(at: WalkMark, records: readonly RawRecord[]): WalkMark {
+  const keys = new Set(records.map(({ key }) => key))
+  const shown = records.flatMap(({ key, pending, occurredAtMs }) =>
     pending === true ? [{ key, atMs: occurredAtMs }] : [],
   )
   return {

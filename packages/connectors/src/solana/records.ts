@@ -3,12 +3,14 @@
  * are left out, because they are most of the bytes and say nothing about amounts that the balances do not say.
  *
  * The names of unknown tokens are kept with it, because a transaction names only mints and deriving makes no calls. So
- * is the owner of a stake account in the records of its list: a transaction need not say whose the account is.
+ * is the owner of the account in the records of its list, where a transaction does not say whose it is: that of a stake
+ * account, and that of a token account in transactions from before October 2021.
  */
 import { z } from 'zod'
 import type { StoredRecord } from '../kit/connector.ts'
 import { isJsonObject, parseJson } from '../kit/json.ts'
 import type { TokenName } from './assets.ts'
+import { tokenPrograms } from './addresses.ts'
 import { digits } from './rpc.ts'
 
 /**
@@ -17,14 +19,14 @@ import { digits } from './rpc.ts'
  */
 export const accountsMax = 256
 
-/** Of a record in the list of a stake account: whether it was the wallet's before the transaction, and after it. */
+/** Of a record in the list of an account: whether the account was the wallet's before the transaction, and after it. */
 export const sidesSchema = z.object({ wasOwn: z.boolean(), isOwn: z.boolean() })
 export type Sides = z.infer<typeof sidesSchema>
 
 const tokenBalanceSchema = z.object({
   accountIndex: digits,
   mint: z.string(),
-  /** Nodes did not write it before 2022. */
+  /** Nodes have written it since October 2021. */
   owner: z.string().nullish(),
   programId: z.string().nullish(),
   uiTokenAmount: z.object({ amount: digits, decimals: digits }),
@@ -64,6 +66,36 @@ export function readTransaction({ body }: Pick<StoredRecord, 'body'>): ChainTran
     throw new RangeError('meta: there are more accounts than balances, or fewer')
   }
   return transaction
+}
+
+export function isFailed({ meta: { err } }: { meta: { err?: unknown } }): boolean {
+  return err !== null && err !== undefined
+}
+
+/** From then on the nodes of the main network reported balances of tokens; their answers about earlier times have none. */
+const tokenBalancesSinceMs = Date.UTC(2021, 2, 1)
+
+interface WithTokenBalances {
+  blockTime: string
+  transaction: { message: { accountKeys: readonly { pubkey: string }[] } }
+  meta: {
+    err?: unknown
+    preTokenBalances?: readonly unknown[] | null | undefined
+    postTokenBalances?: readonly unknown[] | null | undefined
+  }
+}
+
+/**
+ * Old transactions have empty lists, and some nodes leave the lists out (github.com/solana-labs/solana, issue 30000). A
+ * transaction that failed moved no tokens.
+ */
+export function hasTokenBalances(transaction: WithTokenBalances): boolean {
+  const { preTokenBalances: before, postTokenBalances: after } = transaction.meta
+  if (!Array.isArray(before) || !Array.isArray(after)) return false
+  if (before.length + after.length > 0 || isFailed(transaction)) return true
+  if (Number(transaction.blockTime) * 1_000 >= tokenBalancesSinceMs) return true
+  const programs = new Set<string>(tokenPrograms)
+  return !transaction.transaction.message.accountKeys.some(({ pubkey }) => programs.has(pubkey))
 }
 
 export interface Added {

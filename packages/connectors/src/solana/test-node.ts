@@ -16,8 +16,8 @@ export interface TestAccount {
   before: bigint
   after: bigint
   signer?: boolean
-  /** Undefined on a side where the account does not exist. */
-  token?: { mint: string; owner?: string; decimals?: number; before?: bigint; after?: bigint }
+  /** An amount is undefined on a side where the account does not exist. Nodes reported no owners before October 2021. */
+  token?: { mint: string; owner?: string; ownerBefore?: string; decimals?: number; before?: bigint; after?: bigint }
 }
 
 export interface TestTransaction {
@@ -46,7 +46,8 @@ export function toAnswer({
     accounts.flatMap(({ token }, accountIndex) => {
       const amount = token?.[side]
       if (token === undefined || amount === undefined) return []
-      const { mint, owner, decimals = 6 } = token
+      const { mint, decimals = 6 } = token
+      const owner = side === 'before' ? (token.ownerBefore ?? token.owner) : token.owner
       const uiTokenAmount = { amount: String(amount), decimals, uiAmount: null, uiAmountString: '0' }
       return [{ accountIndex, mint, ...(owner === undefined ? {} : { owner }), programId: tokenProgram, uiTokenAmount }]
     })

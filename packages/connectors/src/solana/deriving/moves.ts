@@ -6,16 +6,18 @@
  * them when the account is closed (docs/decisions/0030).
  */
 import type { Decimal } from '@assay/core'
-import { toAssociatedAddress, tokenPrograms } from '../addresses.ts'
 import { coin, isWrappedSol, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
-import type { ChainTransaction, Sides, TokenBalance } from '../records.ts'
+import { hasTokenBalances, isFailed, type ChainTransaction, type Sides, type TokenBalance } from '../records.ts'
 
 export interface Given {
   address: string
-  /** Token accounts whose lists contain the transaction: early nodes did not report owners. */
+  /** Token accounts whose lists contain the transaction. */
   tokens: ReadonlySet<string>
-  /** Stake accounts whose lists contain the transaction, and whether they were the wallet's before and after it. */
-  stakes: ReadonlyMap<string, Sides>
+  /**
+   * Accounts whose lists contain the transaction, and whether they were the wallet's before and after it: stake accounts,
+   * and token accounts where the node reports no owner.
+   */
+  sides: ReadonlyMap<string, Sides>
 }
 
 interface Own extends Given {
@@ -49,7 +51,7 @@ export interface Moves {
   isOwn: boolean
   /** It made a stake account the wallet's. */
   isStakeNew: boolean
-  /** False for transactions from the time when nodes did not report balances of tokens. */
+  /** False for transactions from the time when nodes did not report balances of tokens, or their owners. */
   isComplete: boolean
 }
 
@@ -82,29 +84,12 @@ export function toMoves(transaction: ChainTransaction, given: Given): Moves {
     }),
     isFailed: isFailed(transaction),
     isOwn: hasSigned,
-    isStakeNew: [...own.stakes.values()].some((sides) => sides.isOwn && !sides.wasOwn),
-    isComplete: hasTokenBalances(transaction),
+    isStakeNew: accounts.some((account) => {
+      const sides = findStakeSides(account, own)
+      return sides !== undefined && sides.isOwn && !sides.wasOwn
+    }),
+    isComplete: hasTokenBalances(transaction) && !accounts.some((account) => isUnclear(account, own)),
   }
-}
-
-function isFailed({ meta }: ChainTransaction): boolean {
-  return meta.err !== null && meta.err !== undefined
-}
-
-/** From then on the nodes of the main network reported balances of tokens; their answers about earlier times have none. */
-const tokenBalancesSinceMs = Date.UTC(2021, 2, 1)
-
-/**
- * Old transactions have empty lists, and some nodes leave the lists out (github.com/solana-labs/solana, issue 30000). A
- * transaction that failed moved no tokens.
- */
-function hasTokenBalances(transaction: ChainTransaction): boolean {
-  const { preTokenBalances: before, postTokenBalances: after } = transaction.meta
-  if (!Array.isArray(before) || !Array.isArray(after)) return false
-  if (before.length + after.length > 0 || isFailed(transaction)) return true
-  if (Number(transaction.blockTime) * 1_000 >= tokenBalancesSinceMs) return true
-  const programs = new Set<string>(tokenPrograms)
-  return !transaction.transaction.message.accountKeys.some(({ pubkey }) => programs.has(pubkey))
 }
 
 function listAccounts({ transaction, meta }: ChainTransaction): Account[] {
@@ -130,11 +115,11 @@ interface Change {
 function toChange(account: Account, own: Own): Change {
   const { key, before, after, tokenBefore, tokenAfter } = account
   if (key === own.address) return { liquid: after - before, staked: 0n, isOwn: true }
-  const sides = own.stakes.get(key)
+  const sides = findStakeSides(account, own)
   if (sides !== undefined) {
     return { liquid: 0n, staked: (sides.isOwn ? after : 0n) - (sides.wasOwn ? before : 0n), isOwn: true }
   }
-  const [wasOwn, isOwn] = [isOwnToken(tokenBefore, account, own), isOwnToken(tokenAfter, account, own)]
+  const [wasOwn, isOwn] = [isOwnToken('before', account, own), isOwnToken('after', account, own)]
   const liquid = (isOwn ? toWrapped(tokenAfter) : 0n) - (wasOwn ? toWrapped(tokenBefore) : 0n)
   return { liquid, staked: 0n, isOwn: wasOwn || isOwn }
 }
@@ -143,15 +128,24 @@ function toWrapped(balance: TokenBalance | undefined): bigint {
   return balance !== undefined && isWrappedSol(balance.mint) ? BigInt(balance.uiTokenAmount.amount) : 0n
 }
 
-/**
- * An account may change hands in a transaction, so both sides are checked. Where no owner is reported, what is the
- * wallet's today need not have been then: anyone can hand an old account over. The associated account was always the
- * wallet's, and so was one that moved with the wallet's signature.
- */
-function isOwnToken(balance: TokenBalance | undefined, { key }: Account, own: Own): boolean {
+/** A stake account has no tokens. */
+function findStakeSides({ key, tokenBefore, tokenAfter }: Account, own: Own): Sides | undefined {
+  return tokenBefore === undefined && tokenAfter === undefined ? own.sides.get(key) : undefined
+}
+
+/** An account may change hands in a transaction, so both sides are checked. */
+function isOwnToken(side: 'before' | 'after', { key, tokenBefore, tokenAfter }: Account, own: Own): boolean {
+  const balance = side === 'before' ? tokenBefore : tokenAfter
   if (balance === undefined) return false
   if (typeof balance.owner === 'string') return balance.owner === own.address
-  return own.tokens.has(key) && (own.hasSigned || key === toAssociatedAddress(own.address, balance.mint))
+  const sides = own.sides.get(key)
+  return (side === 'before' ? sides?.wasOwn : sides?.isOwn) ?? false
+}
+
+/** It is in the list of a token account that is the wallet's today, and whose it was then is not known. */
+function isUnclear({ key, tokenBefore, tokenAfter }: Account, own: Own): boolean {
+  const balance = tokenBefore ?? tokenAfter
+  return balance !== undefined && typeof balance.owner !== 'string' && own.tokens.has(key) && !own.sides.has(key)
 }
 
 function ownerOf({ tokenBefore, tokenAfter }: Account): string | undefined {
@@ -171,7 +165,7 @@ function toDeposit(account: Account, own: Own): bigint {
   const isReported = tokenBefore !== undefined || tokenAfter !== undefined
   const [was, is] = isReported ? [tokenBefore !== undefined, tokenAfter !== undefined] : [before > 0n, after > 0n]
   if (was === is || (!isReported && !own.tokens.has(key))) return 0n
-  if (isReported && was && !isOwnToken(tokenBefore, account, own)) return 0n
+  if (isReported && was && !isOwnToken('before', account, own)) return 0n
   const deposit = after - toWrapped(tokenAfter) - (before - toWrapped(tokenBefore))
   return deposit <= depositMax && deposit >= -depositMax ? deposit : 0n
 }
@@ -208,16 +202,16 @@ function findDeposits(
 function listTokenMoves(accounts: readonly Account[], own: Own, names: ChainTransaction['names']): TokenMove[] {
   const sides = accounts.flatMap((account) =>
     [
-      { balance: account.tokenBefore, sign: -1n },
-      { balance: account.tokenAfter, sign: 1n },
-    ].flatMap(({ balance, sign }) =>
+      { side: 'before' as const, balance: account.tokenBefore, sign: -1n },
+      { side: 'after' as const, balance: account.tokenAfter, sign: 1n },
+    ].flatMap(({ side, balance, sign }) =>
       balance === undefined || isWrappedSol(balance.mint)
         ? []
         : [
             {
               mint: balance.mint,
               decimals: Number(balance.uiTokenAmount.decimals),
-              owner: isOwnToken(balance, account, own) ? own.address : (balance.owner ?? account.key),
+              owner: isOwnToken(side, account, own) ? own.address : (balance.owner ?? account.key),
               change: sign * BigInt(balance.uiTokenAmount.amount),
             },
           ],

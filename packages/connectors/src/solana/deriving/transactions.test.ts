@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isSpamTransfer, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
-import { toAssociatedAddress } from '../addresses.ts'
 import { nativeMint } from '../assets.ts'
 import { toBody, type Sides } from '../records.ts'
 import {
@@ -249,26 +248,24 @@ describe('transactions of Solana', () => {
     ])
   })
 
-  it('an old account that a stranger hands over has no part in the time before owners were reported', () => {
+  it('tokens from before owners were reported are the wallet’s where the list of their account says so', () => {
     const stranger = { key: friend, before: 2_000_000_000n, after: 1_000_000_000n }
     const paid = { key: ownUsdc, before: rent, after: rent, token: { mint: usdc, before: 0n, after: 7_000_000n } }
-    const of2021 = { atSeconds: 1_620_000_000 }
-    assert.deepEqual(told(derive([stranger, paid], of2021, [ownUsdc])), ['uncategorized other confirmed'])
-    // The wallet signed, so it had the account already.
-    const signer = { key: wallet, signer: true, before: 7n, after: 7n }
-    assert.deepEqual(told(derive([stranger, signer, paid], of2021, [ownUsdc])), [
-      'input_only airdrop confirmed',
-      '+7 USDC',
-    ])
-    // No one else ever had the associated account.
-    const associated = toAssociatedAddress(wallet, usdc)
-    const [received] = toTransactions(
-      [recordOf({ ...of2021, accounts: [stranger, { ...paid, key: associated }] }, { partition: associated })],
-      {
-        state: { address: wallet, tokens: [associated], stakes: [] },
-      },
-    )
-    assert.deepEqual(received && told(received), ['input_only airdrop confirmed', '+7 USDC'])
+    const tell = (added: { sides?: Sides }) => {
+      const accounts = [stranger, { key: wallet, signer: true, before: 7n, after: 7n }, paid]
+      const record = recordOf({ accounts, atSeconds: 1_620_000_000 })
+      const [draft] = toTransactions(
+        [record, { ...record, partition: ownUsdc, body: toBody(JSON.parse(record.body), added) }],
+        facts,
+      )
+      return draft && [...told(draft), draft.incomplete.length > 0, draft.spam]
+    }
+    const received = ['input_only airdrop confirmed', '+7 USDC', false, false]
+    assert.deepEqual(tell({ sides: { wasOwn: true, isOwn: true } }), received)
+    assert.deepEqual(tell({ sides: { wasOwn: false, isOwn: true } }), received)
+    // The wallet signed, and that does not make an account its own: it also signs what it pays to others.
+    assert.deepEqual(tell({ sides: { wasOwn: true, isOwn: false } }), ['uncategorized other confirmed', false, false])
+    assert.deepEqual(tell({}), ['uncategorized other confirmed', true, false])
   })
 
   it('a transaction with tokens from before nodes reported them is marked as incomplete', () => {

@@ -32,14 +32,13 @@ export function toTransactions(
     if (first === undefined) return []
     if (first.stream === 'rewards') return [toReward(naturalKey, first)]
     const lists = new Set(story.map(({ partition }) => partition))
-    const own = { address, tokens: lists.intersection(new Set(tokens)), stakes: listStakes(story) }
+    const own = { address, tokens: lists.intersection(new Set(tokens)), sides: listSides(story) }
     const isPending = story.some(({ pending }) => pending === true)
     return toMoved(naturalKey, first, toMoves(readTransaction(first), own), { address, isPending })
   })
 }
 
-/** Only records in the lists of stake accounts have sides. */
-function listStakes(story: readonly StoredRecord[]): Map<string, Sides> {
+function listSides(story: readonly StoredRecord[]): Map<string, Sides> {
   return new Map(
     story.flatMap((record): [string, Sides][] => {
       const { sides } = readTransaction(record)
@@ -179,6 +178,6 @@ function toSides(
 }
 
 /** Spam that core's rule does not find: some senders write a wallet into a transaction that moves nothing of it. */
-function isSpam({ isOwn, isFailed }: Moves, { inputs, outputs, fees }: Legs): boolean {
-  return !isOwn && !isFailed && inputs.length + outputs.length + fees.length === 0
+function isSpam({ isOwn, isFailed, isComplete }: Moves, { inputs, outputs, fees }: Legs): boolean {
+  return !isOwn && !isFailed && isComplete && inputs.length + outputs.length + fees.length === 0
 }
