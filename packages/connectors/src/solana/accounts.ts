@@ -13,7 +13,7 @@ import { stakeProgram, tokenPrograms } from './addresses.ts'
 import { coin, findKnownToken, isWrappedSol, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
 import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
-import type { SolanaState } from './state.ts'
+import { isLeftOut, type SolanaState } from './state.ts'
 
 const systemProgram = '11111111111111111111111111111111'
 
@@ -63,7 +63,7 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
   ])
   const balance = readResult('getBalance', balanceAnswer, wallet)
   const tokens = owned.flatMap((answer) => toTokens(readResult('getTokenAccountsByOwner', tokensAnswer, answer)))
-  const stakes = await toStakes(rpc, found, state)
+  const stakes = (await toStakes(rpc, found, state)).filter((stake) => !isLeftOut(state, stake.address))
   const wrapped = tokens.filter(({ mint }) => isWrappedSol(mint)).map(({ units }) => units)
   const staked = stakes.map(({ lamports }) => BigInt(lamports))
   const coins = { ...coin, liquid: toSol(sumOf([BigInt(balance.value), ...wrapped])), staked: toSol(sumOf(staked)) }

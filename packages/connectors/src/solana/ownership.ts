@@ -7,8 +7,12 @@
  * afterwards, `withdraw` names who may, and an account that is split off has the authorities of the one that it came
  * from. Only what the transaction proves is believed (stake-instructions.ts). The answer is kept in the state, and later
  * reads extend it.
+ *
+ * The stake program ignores bytes behind the end of an instruction, so a stranger can make an account the wallet's in an
+ * instruction that is too long to be decoded. Such an account is left out of the balance and the history alike, unless
+ * the wallet has signed for it: then it may hold the wallet's own SOL, and its list is a hole.
  */
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { findWithdrawer } from './accounts.ts'
@@ -78,6 +82,7 @@ export function startOwnership(path: readonly string[]): OwnershipMark {
 export interface OwnershipContext extends ListedReader {
   address: string
   state: SolanaState
+  nowMs: number
 }
 
 export interface OwnershipStep {
@@ -91,12 +96,14 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
   const account = accountOf(mark)
   const { rows, ...present } = await fetchRows(context, mark)
   let at: OwnershipMark = { ...mark, ...present, newest: mark.newest ?? rows.find(isFinal)?.signature ?? null }
-  if (rows.length === 0) return finish(state, at)
+  if (rows.length === 0) return finish(context, at)
   const { length, result } = await readSome(rows, (some) => fetchListed(context, some.filter(isExecuted)))
   for (const { row, transaction } of result) {
     // A block that is not final may have been dropped since it was listed.
     if (transaction === undefined) continue
-    const stepped = stepBack(state, at, row, readStatement(withTextNumbers(transaction), account, address))
+    const statement = readStatement(withTextNumbers(transaction), account, address)
+    const stepped = stepBack(state, at, row, statement)
+    if (stepped === 'hidden') return leaveOut(context, at)
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
     at = stepped
   }
@@ -141,19 +148,23 @@ async function fetchRows(
   }
 }
 
-/** Takes one transaction into account. `unknown` is an account whose owners have to be known first. */
+/**
+ * Takes one transaction into account. `unknown` is an account whose owners have to be known first. `hidden`: the account
+ * became the wallet's in a transaction that does not show it.
+ */
 function stepBack(
   state: SolanaState,
   at: OwnershipMark,
   row: Row,
-  { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith }: Statement,
-): OwnershipMark | { unknown: string } {
+  statement: Statement | undefined,
+): OwnershipMark | { unknown: string } | 'hidden' {
+  // What cannot be read says nothing. If it is the oldest, the account began in it.
+  if (statement === undefined) return { ...at, hasBegun: true }
+  const { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith } = statement
   const { isOwnLater } = at
   const place = { signature: row.signature, slot: row.slot }
   const isHidden = hadNothing && !isChange && isOwnLater === true
-  if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
-    throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
-  }
+  if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) return 'hidden'
   const merged = mergedWith === undefined ? null : { account: mergedWith, ...place }
   if (!isChange) {
     return { ...at, isOwnLater: wasOwn ?? isOwnLater, merged: merged ?? at.merged, hasBegun: hadNothing }
@@ -196,8 +207,9 @@ function findRelatedOwner(
   return false
 }
 
-function finish(state: SolanaState, mark: OwnershipMark): OwnershipStep {
-  const { path, slot, newest, isOwnLater, hasBegun, before } = mark
+function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
+  const { state } = context
+  const { slot, newest, isOwnLater, hasBegun, before } = mark
   const account = accountOf(mark)
   const known = state.ownership[account]
   const isContinued = known !== undefined && known.upTo !== null
@@ -209,9 +221,36 @@ function finish(state: SolanaState, mark: OwnershipMark): OwnershipStep {
   if (isHole) {
     throw new SourceError('data_hole', 'the node does not show since when a stake account is the wallet’s')
   }
+  // The oldest transaction cannot be read.
+  if (!isContinued && isOwnLater === true) return leaveOut(context, mark)
   const upTo = newest ?? known?.upTo ?? null
-  const after = withOwnership(state, account, { upTo, slot, changes: join(mark.changes, settled) })
+  return settle(context, mark, { upTo, slot, changes: join(mark.changes, settled) })
+}
+
+function settle({ state }: OwnershipContext, mark: OwnershipMark, ownership: Ownership): OwnershipStep {
+  const { path } = mark
+  const after = withOwnership(state, accountOf(mark), ownership)
   return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
+}
+
+function leaveOut(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
+  const { state, nowMs } = context
+  const account = accountOf(mark)
+  const { changes = [], hiddenSinceMs } = state.ownership[account] ?? {}
+  // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
+  const isSigned = hiddenSinceMs === undefined && state.signedStakes.includes(account)
+  if (isSigned || changes.length > 0) {
+    throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
+  }
+  return settle(context, mark, { upTo: null, slot: mark.slot, changes: [], hiddenSinceMs: hiddenSinceMs ?? nowMs })
+}
+
+/**
+ * A node lists a transaction some moments after the account shows what it did, so the walk is repeated for a day. Each
+ * costs all transactions of the account, and strangers can add any number.
+ */
+export function isAbandoned({ ownership }: SolanaState, stake: string, nowMs: number): boolean {
+  return nowMs - (ownership[stake]?.hiddenSinceMs ?? nowMs) > dayMs
 }
 
 // ----------------------------------------------------------------------------------------------------------------
@@ -239,16 +278,14 @@ const shape = z.object({
   meta: z.object({ preBalances: z.array(digits), postBalances: z.array(digits) }),
 })
 
-/** `transaction` has numbers as text. */
-function readStatement(transaction: unknown, account: string, address: string): Statement {
+/** `transaction` has numbers as text. Undefined when it cannot be read. */
+function readStatement(transaction: unknown, account: string, address: string): Statement | undefined {
   const parsed = shape.safeParse(transaction)
   const keys = parsed.data?.transaction.message.accountKeys ?? []
   const place = keys.findIndex(({ pubkey }) => pubkey === account)
   const { preBalances, postBalances } = parsed.data?.meta ?? {}
   const [before, after] = [preBalances?.[place], postBalances?.[place]]
-  if (before === undefined || after === undefined) {
-    throw new SourceError('data_hole', 'a transaction of a stake account cannot be read')
-  }
+  if (before === undefined || after === undefined) return undefined
   const hadNothing = before === '0'
   const wasOwn = hadNothing ? false : undefined
   const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing }

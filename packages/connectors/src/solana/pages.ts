@@ -20,11 +20,18 @@ import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
 import { fetchListed, isFinal, rowSchema, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
 import type { FetchNames } from './names.ts'
-import { ownershipMarkSchema, readOwnership, startOwnership, toSides, type OwnershipMark } from './ownership.ts'
+import {
+  isAbandoned,
+  ownershipMarkSchema,
+  readOwnership,
+  startOwnership,
+  toSides,
+  type OwnershipMark,
+} from './ownership.ts'
 import { readTransaction, sidesSchema, toBody } from './records.ts'
 import { commitment, readSome } from './rpc.ts'
 import { holderSchema, readTokenStatement, type Holder } from './token-owners.ts'
-import { changeSchema, readState, withAccounts, type LearnedAccounts, type OwnerChange } from './state.ts'
+import { changeSchema, isLeftOut, readState, withAccounts, type LearnedAccounts, type OwnerChange } from './state.ts'
 
 const pageSize = 20
 const skippedPerPage = 1_000
@@ -75,7 +82,9 @@ export interface PageContext extends ListedReader {
 
 export async function fetchTransactions(context: PageContext, request: PageRequest): Promise<Page> {
   const { partition, pageMark } = request
-  const isStake = readState(request.state).stakes.includes(partition)
+  const state = readState(request.state)
+  const isStake = state.stakes.includes(partition)
+  if (isStake && isAbandoned(state, partition, context.nowMs)) return { records: [], next: null }
   const start = (): PageMark => (isStake ? startOwnership([partition]) : startOf(context, request))
   const at = pageMark === null ? start() : pageMarkSchema.parse(JSON.parse(pageMark))
   if ('path' in at) return findOwners(context, request, at)
@@ -87,9 +96,10 @@ async function findOwners(context: PageContext, request: PageRequest, at: Owners
   const given = readState(request.state)
   const { state = given, next } = await readOwnership({ ...context, state: given }, at)
   const { changes = [] } = state.ownership[request.partition] ?? {}
+  const isOver = next === undefined && isLeftOut(state, request.partition)
   return {
     records: [],
-    next: JSON.stringify(next ?? { ...startOf(context, request), changes }),
+    next: isOver ? null : JSON.stringify(next ?? { ...startOf(context, request), changes }),
     ...(state === given ? {} : { state }),
   }
 }

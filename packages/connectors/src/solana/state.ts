@@ -20,6 +20,8 @@ const ownershipSchema = z.object({
   slot: z.number(),
   /** Newest first. Before the oldest the account was not the wallet's. */
   changes: z.array(changeSchema),
+  /** Set while the account is left out, because a transaction hides how it became the wallet's: since when. */
+  hiddenSinceMs: z.number().optional(),
 })
 export type Ownership = z.infer<typeof ownershipSchema>
 
@@ -82,6 +84,11 @@ export function withOwnership(state: SolanaState, stake: string, ownership: Owne
 /** The stake accounts that are the wallet's, or once were. */
 export function listOwnStakes({ stakes, ownership }: SolanaState): string[] {
   return stakes.filter((stake) => ownership[stake]?.changes.some(({ isOwn }) => isOwn) === true)
+}
+
+/** In neither the balance nor the history. */
+export function isLeftOut({ ownership }: SolanaState, stake: string): boolean {
+  return ownership[stake]?.hiddenSinceMs !== undefined
 }
 
 function join(accounts: readonly string[], preferred: Iterable<string>, countMax: number): string[] {
