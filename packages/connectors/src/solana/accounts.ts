@@ -9,7 +9,7 @@ import { recognizeWallet } from '@assay/core/credentials'
 import { z } from 'zod'
 import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
-import { stakeProgram, tokenPrograms } from './addresses.ts'
+import { stakeProgram, toAssociatedAddress, tokenPrograms } from './addresses.ts'
 import { coin, findKnownToken, isWrappedSol, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
 import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
@@ -46,8 +46,8 @@ export interface Holdings {
   balances: Balance[]
   tokens: string[]
   stakes: string[]
-  /** The accounts among `tokens` that hold a token of the registry, or wrapped SOL. */
-  preferred: string[]
+  /** The accounts among `tokens` that are read before the others when there are too many. */
+  listPreferred(this: void): string[]
 }
 
 export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: SolanaState): Promise<Holdings> {
@@ -62,7 +62,9 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
     })),
   ])
   const balance = readResult('getBalance', balanceAnswer, wallet)
-  const tokens = owned.flatMap((answer) => toTokens(readResult('getTokenAccountsByOwner', tokensAnswer, answer)))
+  const tokens = tokenPrograms.flatMap((program, index) =>
+    toTokens(program, readResult('getTokenAccountsByOwner', tokensAnswer, owned[index])),
+  )
   const stakes = (await toStakes(rpc, found, state)).filter((stake) => !isLeftOut(state, stake.address))
   const wrapped = tokens.filter(({ mint }) => isWrappedSol(mint)).map(({ units }) => units)
   const staked = stakes.map(({ lamports }) => BigInt(lamports))
@@ -71,7 +73,7 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
     balances: [coins, ...(await toBalances(tokens, fetchNames))].filter((one) => !isZero(add(one.liquid, one.staked))),
     tokens: tokens.map((token) => token.address),
     stakes: stakes.map((stake) => stake.address),
-    preferred: tokens.flatMap((token) => (isKnownMint(token) ? [token.address] : [])),
+    listPreferred: () => listPreferred(tokens, state),
   }
 }
 
@@ -106,6 +108,7 @@ const tokensAnswer = z.object({
 
 interface HeldToken {
   address: string
+  program: string
   mint: string
   units: bigint
   decimals: number
@@ -115,10 +118,24 @@ function isKnownMint({ mint }: HeldToken): boolean {
   return isWrappedSol(mint) || findKnownToken(mint) !== undefined
 }
 
-function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
+/**
+ * Accounts of a token of the registry, or of wrapped SOL: the associated ones first, then those that are read already.
+ * Strangers can open any number of accounts for known tokens too, but only the wallet has the associated ones.
+ */
+function listPreferred(tokens: readonly HeldToken[], { address, tokens: read }: SolanaState): string[] {
+  const known = tokens.filter(isKnownMint)
+  const isRead = new Set(read)
+  const associated = [...Map.groupBy(known, ({ mint }) => mint).values()].flatMap(([first]) =>
+    first === undefined ? [] : [toAssociatedAddress(address, first.mint, first.program)],
+  )
+  const held = known.map((token) => token.address)
+  return [...new Set(associated).intersection(new Set(held)), ...held.filter((one) => isRead.has(one)), ...held]
+}
+
+function toTokens(program: string, { value }: z.infer<typeof tokensAnswer>): HeldToken[] {
   return value.map(({ pubkey, account }) => {
     const { mint, tokenAmount } = account.data.parsed.info
-    return { address: pubkey, mint, units: BigInt(tokenAmount.amount), decimals: Number(tokenAmount.decimals) }
+    return { address: pubkey, program, mint, units: BigInt(tokenAmount.amount), decimals: Number(tokenAmount.decimals) }
   })
 }
 

@@ -41,9 +41,9 @@ export function toProgramAddress(program: Uint8Array, seeds: readonly Uint8Array
 }
 
 /** Where a wallet has the tokens of a mint, unless it chose another account for them. */
-export function toAssociatedAddress(wallet: string, mint: string): string {
+export function toAssociatedAddress(wallet: string, mint: string, program: string = tokenProgram): string {
   return toProgramAddress(
     associatedTokenProgram,
-    [wallet, tokenProgram, mint].map((address) => base58.decode(address)),
+    [wallet, program, mint].map((address) => base58.decode(address)),
   )
 }

@@ -361,6 +361,27 @@ describe('lists of a Solana wallet', () => {
     assert.equal((await reader.fetchBalances(balances.state ?? state)).state, undefined)
   })
 
+  it('the wallet’s own accounts of known tokens are read, however many a stranger opens for the same tokens', async () => {
+    const node = startNode()
+    const bait = Array.from({ length: 3_000 }, (_, index) => ({ pubkey: `Bait ${index}`, mint: usdc, amount: 0n }))
+    const associated = toAssociatedAddress(wallet, usdc)
+    const paypal = '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo'
+    const token2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
+    const second = toAssociatedAddress(wallet, paypal, token2022)
+    node.tokens.push(
+      ...bait,
+      { pubkey: associated, mint: usdc, amount: 5n },
+      { pubkey: ownUsdc, mint: usdc, amount: 5n },
+    )
+    node.tokens.push({ pubkey: second, mint: paypal, amount: 5n, program: token2022 })
+    const reader = open(node)
+    const { state } = await reader.fetchBalances({ address: wallet, tokens: ['Closed', ownUsdc] })
+    const tokens = state?.['tokens'] as string[]
+    assert.deepEqual([tokens.length, tokens.slice(0, 3)], [2_000, [associated, second, ownUsdc]])
+    // And stay so.
+    assert.equal((await reader.fetchBalances(state ?? {})).state, undefined)
+  })
+
   it('a name of any length takes little room in the records of its token', async () => {
     const node = startNode()
     node.bytes.set(unknownMint, toNamedMint({ name: 'N'.repeat(200), symbol: 'S'.repeat(200) }))

@@ -55,21 +55,21 @@ export interface LearnedAccounts {
   tokens: Iterable<string>
   stakes: Iterable<string>
   signedStakes?: Iterable<string>
-  /** Token accounts that take the places of others when the list is full. */
-  preferred?: Iterable<string>
+  /** Token accounts that take the places of others when the list is full, the most important first. */
+  listPreferred?: (this: void) => Iterable<string>
 }
 
 /** The state with these accounts, in the order in which they were found; undefined when it has all that it can hold. */
 export function withAccounts(
   state: SolanaState,
-  { preferred = [], signedStakes = [], ...found }: LearnedAccounts,
+  { listPreferred = () => [], signedStakes = [], ...found }: LearnedAccounts,
 ): SolanaState | undefined {
   const { tokens, stakes } = state
-  const signed = join([...state.signedStakes, ...signedStakes], [], stakesMax)
+  const signed = join([...state.signedStakes, ...signedStakes], () => [], stakesMax)
   const after = {
     ...state,
-    tokens: join([...tokens, ...found.tokens], preferred, tokensMax),
-    stakes: join([...stakes, ...found.stakes, ...signed], signed, stakesMax),
+    tokens: join([...tokens, ...found.tokens], listPreferred, tokensMax),
+    stakes: join([...stakes, ...found.stakes, ...signed], () => signed, stakesMax),
     signedStakes: signed,
   }
   const isKnown =
@@ -91,9 +91,9 @@ export function isLeftOut({ ownership }: SolanaState, stake: string): boolean {
   return ownership[stake]?.hiddenSinceMs !== undefined
 }
 
-function join(accounts: readonly string[], preferred: Iterable<string>, countMax: number): string[] {
+function join(accounts: readonly string[], listPreferred: () => Iterable<string>, countMax: number): string[] {
   const all = new Set(accounts)
-  return all.size <= countMax ? [...all] : [...new Set([...preferred, ...all])].slice(0, countMax)
+  return all.size <= countMax ? [...all] : [...new Set([...listPreferred(), ...all])].slice(0, countMax)
 }
 
 function hasAll(known: readonly string[], accounts: readonly string[]): boolean {
