@@ -358,7 +358,11 @@ describe('wallets on Solana', async () => {
     await assertSame(world, victimRef, victim)
     await assertJudged(world, victimRef, victim)
     assert.equal((await engine.connections.find(victimRef, victimRef.connectionId))?.proof_grade, 'proved')
-    assert.ok((await listTransactions(world, victimRef)).every(({ hash }) => hash !== paid))
+    const shown = (await listTransactions(world, victimRef)).filter(({ hash }) => hash === paid)
+    assert.deepEqual(
+      shown.map(({ type, spam }) => `${type} ${spam}`),
+      ['uncategorized true'],
+    )
   })
 
   it('the account of an advertisement adds no SOL to earlier days: its days add up to what a wallet holds', async () => {

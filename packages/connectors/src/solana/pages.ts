@@ -4,10 +4,10 @@
  * from a given time, so a window in the past is reached by skipping a thousand signatures at a time.
  *
  * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
- * accounts and not their owners. Transactions that name the wallet are left to its own list, and those in which the
- * wallet's balance of the account did not change say nothing. In the list of a stake account all of them are kept from
- * the time when it was the wallet's, because only the list shows that it was. For the same reason the list of a token
- * account has those of the time before nodes reported owners (token-owners.ts).
+ * accounts and not their owners. Transactions that name the wallet are left to its own list, and one that leaves the
+ * tokens of several accounts as they are is kept in the list of the first. In the list of a stake account all of them are
+ * kept from the time when it was the wallet's, because only the list shows that it was. For the same reason the list of a
+ * token account has those of the time before nodes reported owners (token-owners.ts).
  *
  * Signatures that are not final yet are kept in the list's lasting mark. When a later read does not show it, the node
  * is asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
@@ -39,6 +39,11 @@ const skippedPerPage = 1_000
 const skippedFromMs = 3_600_000
 /** The times of blocks are not strictly in order. */
 const toleranceMs = 600_000
+/**
+ * A token account that was handed over can have any past, and strangers can hand over any number. The list ends after so
+ * many transactions in a row of another owner. An account that lay with a program and came back has a few.
+ */
+const foreignMax = 10_000
 /** More unfinished transactions of one list than a person makes. The engine finds those beyond it, with two reads. */
 const recentMax = 100
 
@@ -67,6 +72,8 @@ const walkMarkSchema = z.object({
   changes: z.array(changeSchema).optional(),
   /** For the list of a token account: who owned it before the last transaction that was read. Absent until one shows it. */
   holder: holderSchema.optional(),
+  /** How many transactions in a row were another's. */
+  foreignCount: z.number().optional(),
   /** Transactions that are newer than the window are read too, for the owners that they show, and not recorded. */
   isFromTop: z.literal(true).optional(),
 })
@@ -155,13 +162,17 @@ function isConcerned({ sides }: WantedRow): boolean {
 
 async function readWanted(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
   const { length, result } = await readSome(at.wanted, (rows) => readRows(context, request, at, rows))
-  const { records, found, holder, isOpen } = result
+  const { records, found, holder, foreignCount, isOpen } = result
   if (isOpen) return { records: [], next: JSON.stringify(startFromTop(context, request)) }
-  const walked = { ...note(at, records), wanted: at.wanted.slice(length), ...(holder && { holder }) }
+  const walked = {
+    ...note(at, records),
+    ...{ wanted: at.wanted.slice(length), isLast: at.isLast || foreignCount > foreignMax, foreignCount },
+    ...(holder && { holder }),
+  }
   const learned = withAccounts(readState(request.state), collect(found))
   return {
     records,
-    ...(at.isLast && walked.wanted.length === 0
+    ...(walked.isLast && walked.wanted.length === 0
       ? { next: null, ...(await finish(context, request.window, request.lastingMark, walked)) }
       : { next: JSON.stringify(walked) }),
     ...(learned === undefined ? {} : { state: learned }),
@@ -182,8 +193,8 @@ function startOf({ nowMs }: PageContext, { window, lastingMark }: PageRequest): 
 }
 
 /**
- * The window has a balance without an owner, and none of its transactions shows who the owner was later. If newer ones
- * do not either, the account has been the wallet's for all of its life.
+ * The window has a transaction from before owners were reported, and none that shows who the owner was later. If newer
+ * ones do not either, the account has been the wallet's for all of its life.
  */
 function startFromTop(context: PageContext, request: PageRequest): WalkMark {
   return { ...startOf(context, request), isSkipping: false, isFromTop: true, holder: 'wallet' }
@@ -208,9 +219,10 @@ interface ReadRows {
   records: RawRecord[]
   /** In all of the rows, including those that are not recorded. */
   found: FoundAccounts[]
-  /** For the list of a token account: who owned it before these rows. */
+  /** For the list of a token account: who owned it before these rows, and how many in a row were another's. */
   holder: Holder | undefined
-  /** There is a balance without an owner, and no transaction has shown one yet. */
+  foreignCount: number
+  /** A transaction does not report the owner, and no newer one has shown it yet. */
   isOpen: boolean
 }
 
@@ -221,20 +233,25 @@ async function readRows(
   rows: readonly WantedRow[],
 ): Promise<ReadRows> {
   const { address } = context
-  const { stakes } = readState(state)
+  const { stakes, tokens } = readState(state)
+  const known = new Set([...tokens, partition])
   const answers = (await fetchListed(context, rows)).flatMap(({ row, transaction }) => {
     const text = withTextNumbers(transaction ?? null)
     return transaction === undefined ? [] : [{ row, transaction, text, found: findAccounts(text, address, stakes) }]
   })
-  let { holder } = at
+  let { holder, foreignCount = 0 } = at
   let isOpen = false
   const shown = answers.flatMap((answer) => {
     if (partition === address || at.changes !== undefined) return [answer]
     const said = readTokenStatement(answer.text, { account: partition, wallet: address }, holder)
     holder = said.holder
     isOpen ||= said.isOpen
-    const isElsewhere = answer.found.inWalletList.has(partition) || isNewer(window, answer.row)
-    if (!said.isConcerned || isElsewhere) return []
+    foreignCount = said.part === 'foreign' ? foreignCount + 1 : 0
+    const isElsewhere =
+      answer.found.inWalletList.has(partition) ||
+      isNewer(window, answer.row) ||
+      (said.part === 'named' && said.keys.find((key) => key === address || known.has(key)) !== partition)
+    if (said.part === 'foreign' || isElsewhere) return []
     return [{ ...answer, row: { ...answer.row, ...(said.sides && { sides: said.sides }) } }]
   })
   const names = await context.fetchNames(shown.flatMap(({ found }) => found.mints))
@@ -244,7 +261,7 @@ async function readRows(
     const { sides } = row
     return toRecord(toBody(transaction, { names: named, ...(sides && { sides }) }), window, row)
   })
-  return { records, found: answers.map(({ found }) => found), holder, isOpen }
+  return { records, found: answers.map(({ found }) => found), holder, foreignCount, isOpen }
 }
 
 function toRecord(body: string, window: Window, row: Row): RawRecord {

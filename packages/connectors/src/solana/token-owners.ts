@@ -21,10 +21,15 @@ export interface TokenStatement {
   holder: Holder | undefined
   /** Where the node does not report owners, and others do. */
   sides?: Sides
-  /** A balance whose owner has to be known first. */
+  /** The owner has to be known first. */
   isOpen: boolean
-  /** Whether it says something about what the wallet has. Anyone can name any account in a transaction. */
-  isConcerned: boolean
+  /**
+   * `moved`: it may say something about what the wallet has. `named`: the account is only named, which anyone can do.
+   * `foreign`: the account was another's.
+   */
+  part: 'moved' | 'named' | 'foreign'
+  /** The accounts of the transaction. */
+  keys: readonly string[]
 }
 
 const tokenBalance = z.object({
@@ -75,8 +80,9 @@ export function readTokenStatement(
   later: Holder | undefined,
 ): TokenStatement {
   const { data } = shape.safeParse(transaction)
-  if (data === undefined) return { holder: 'unclear', isOpen: false, isConcerned: true }
-  const place = data.transaction.message.accountKeys.findIndex(({ pubkey }) => pubkey === account)
+  if (data === undefined) return { holder: 'unclear', isOpen: false, part: 'moved', keys: [] }
+  const keys = data.transaction.message.accountKeys.map(({ pubkey }) => pubkey)
+  const place = keys.indexOf(account)
   const ofAccount = (balances: Balance[] | null | undefined): Balance | undefined =>
     balances?.find(({ accountIndex }) => Number(accountIndex) === place)
   const [before, after] = [ofAccount(data.meta.preTokenBalances), ofAccount(data.meta.postTokenBalances)]
@@ -85,25 +91,30 @@ export function readTokenStatement(
   const balance = before ?? after
   if (balance === undefined) {
     const isOpenedOrClosed = (data.meta.preBalances[place] === '0') !== (data.meta.postBalances[place] === '0')
+    const isUnreported = !hasTokenBalances(data)
     const holder = first === undefined ? later : toHolder(first.authority)
-    return { holder, isOpen: false, isConcerned: isOpenedOrClosed || !hasTokenBalances(data) }
+    const part = holder === 'another' ? 'foreign' : isOpenedOrClosed || isUnreported ? 'moved' : 'named'
+    return { holder, isOpen: isUnreported && holder === undefined, part, keys }
   }
   if (typeof balance.owner === 'string') {
     const own = [before, after].map((one) => (one?.owner === wallet ? one.uiTokenAmount.amount : '0'))
-    return { holder: before ? toHolder(before.owner) : 'unclear', isOpen: false, isConcerned: own[0] !== own[1] }
+    const isForeign = before?.owner !== wallet && after?.owner !== wallet
+    const part = isForeign ? 'foreign' : own[0] === own[1] ? 'named' : 'moved'
+    return { holder: before ? toHolder(before.owner) : 'unclear', isOpen: false, part, keys }
   }
   // The associated account is another's only if the wallet gave it away.
   const isOwn = later === 'unclear' && isAddress(balance.mint) && account === toAssociatedAddress(wallet, balance.mint)
   const last = others.at(-1) ?? first
   const is = last === undefined ? (isOwn ? 'wallet' : later) : toHolder(last.newAuthority)
   const was = first === undefined ? is : toHolder(first.authority)
-  if (is === undefined || was === undefined) return { holder: undefined, isOpen: true, isConcerned: true }
+  if (is === undefined || was === undefined) return { holder: undefined, isOpen: true, part: 'moved', keys }
   const isUnclear = was === 'unclear' || is === 'unclear'
   return {
     holder: before === undefined ? 'unclear' : was,
     ...(isUnclear ? {} : { sides: { wasOwn: was === 'wallet', isOwn: is === 'wallet' } }),
     isOpen: false,
-    isConcerned: was !== 'another' || is !== 'another',
+    part: was === 'another' && is === 'another' ? 'foreign' : 'moved',
+    keys,
   }
 }
 
