@@ -20,6 +20,9 @@ import {
 } from './widget-person.ts'
 import { holdReading, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
 
+/** The service answers, and the browser does not hear of it. */
+const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
+
 describe('the connect widget', () => {
   const world = useWidgetWorld()
 
@@ -332,6 +335,7 @@ describe('the connect widget', () => {
     for (const [then, goOn] of [
       ['press again', (page: Page) => button(page, 'Finish').click()],
       ['reload', (page: Page) => page.reload()],
+      ['come back to the tab', (page: Page) => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")],
     ] as const) {
       it(`whose last answer is lost ends at the application when they ${then}`, () =>
         visit(async (page, here) => {
@@ -340,8 +344,6 @@ describe('the connect widget', () => {
           await chooseKraken(page)
           await sendTestKey(page, 'A new account')
           await seeHeading(page, 'Connected')
-          // The service has ended the session, and the browser does not hear of it.
-          const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
           await page.route('**/session/finish', lose, { times: 1 })
           await button(page, 'Finish').click()
           await page.getByText('Check your connection to the internet').waitFor()
@@ -349,6 +351,23 @@ describe('the connect widget', () => {
           await page.getByRole('heading', { name: 'Holdings' }).waitFor()
         }))
     }
+
+    it('whose last answer was lost for too long say that the page has expired', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A new account')
+        await seeHeading(page, 'Connected')
+        await page.route('**/session/finish', lose, { times: 1 })
+        await button(page, 'Finish').click()
+        await page.getByText('Check your connection to the internet').waitFor()
+        await here.service.db.execute("update authorization_codes set expires_at = expires_at - interval '1 hour'")
+        await button(page, 'Finish').click()
+        await seeHeading(page, 'This page has expired')
+        await page.reload()
+        await seeHeading(page, 'This page has expired')
+      }))
 
     it('“Not now” asks first when something would be lost, and notifies the application', () =>
       visit(async (page, here) => {

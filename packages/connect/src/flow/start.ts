@@ -119,7 +119,7 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
   try {
     const { session } = await api.read()
     if (answer !== undefined) history.replaceState(null, '', location.pathname)
-    if (session.ended === 'finished') await finishAgain(api, session)
+    if (session.ended === 'finished') return { kind: 'stopped', reason: await finishAgain(api, session), client }
     if (session.ended !== null) return { kind: 'stopped', reason: { name: session.ended }, client }
     return {
       kind: 'flow',
@@ -134,16 +134,16 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
 
 /**
  * The page forgets the secret with the answer to "finish", so this answer was lost. Without it, the application waits in
- * vain, and what was connected is removed again. A refusal means that the application had its answer, or that it is too
- * late for one.
+ * vain, and what was connected is removed again.
  */
-async function finishAgain(api: SessionApi, session: ConnectSession): Promise<void> {
+async function finishAgain(api: SessionApi, session: ConnectSession): Promise<StopReason> {
   try {
     const { redirect_to: redirectTo } = await api.finish()
     forgetSecret(session.session_id, toEnded(redirectTo))
     leave(session, redirectTo)
+    return { name: 'finished' }
   } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 400) throw error
+    return toStopReason(error)
   }
 }
 

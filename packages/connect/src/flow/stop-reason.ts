@@ -13,11 +13,16 @@ export function toStopReason(error: unknown): StopReason {
   if (error instanceof ConfigMissing) return { name: 'config' }
   if (error instanceof Unreachable) return { name: 'unreachable' }
   if (!(error instanceof Problem)) throw error
-  const name =
-    error.status === 401 ? 'expired' : error.status === 429 ? 'busy' : error.status >= 500 ? 'failed' : 'bad_request'
   return {
-    name,
+    name: toName(error),
     detail: error.message,
     ...(error.requestId === undefined ? {} : { requestId: error.requestId }),
   }
+}
+
+function toName({ status, items }: Problem): StopReason['name'] {
+  // The session is not where this page was: it has ended, or went on in another tab.
+  if (status === 401 || items.some(({ cause }) => cause === 'invalid_state')) return 'expired'
+  if (status === 429) return 'busy'
+  return status >= 500 ? 'failed' : 'bad_request'
 }

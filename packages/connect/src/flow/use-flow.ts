@@ -57,7 +57,10 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     const kept = { sessionId, secret: api.secret, client: session.client, codeSentTo, request: start.request }
     if (running.stopped === null) writeKept({ ...kept, view: entry.view })
   }, [api, session.client, entry, codeSentTo, running.stopped])
-  useFollowing(api, { session, screen }, setSession, running.handleError)
+  const conclude = useConclusion(session, { run, stop })
+  const finish = (): void => conclude(() => api.finish())
+  const onSession = useTaking(setSession, () => !conclude.isUnderWay() && finish())
+  useFollowing(api, { session, screen }, onSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
     run(async () => {
       const added = await api.complete(answer)
@@ -67,16 +70,6 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   useEffect(() => {
     if (screen.name !== 'sign_in_off') sendMessage(session, { type: 'step', step: screen.name })
   }, [screen.name, session.session_id])
-
-  const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
-    run(async () => {
-      const { redirect_to } = await ask()
-      const ended = toEnded(redirect_to)
-      forgetSecret(sessionId, ended)
-      leave(session, redirect_to)
-      // The page around a frame removes it; a window that may not close itself says that everything is done.
-      stop({ name: ended.outcome })
-    })
 
   const consent = (agreedIn: string) => api.consent(agreedIn, toConsentLanguage(language))
 
@@ -115,10 +108,45 @@ export function useFlow(api: SessionApi, start: Start): Flow {
         setSession((await api.resume(id)).session)
         go({ name: 'summary' })
       }),
-    finish: () => conclude(() => api.finish()),
+    finish,
     decline: () => conclude(() => api.decline()),
   }
   return { api, session, draft, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
+}
+
+interface Conclude {
+  (ask: () => Promise<{ redirect_to: string }>): void
+  /** Also when the answer has come. */
+  isUnderWay: () => boolean
+}
+
+/** How a session ends: the browser, or the page around a frame, takes the answer to the application. */
+function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'run' | 'stop'>): Conclude {
+  const isUnderWay = useRef(false)
+  const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
+    run(async () => {
+      isUnderWay.current = true
+      const { redirect_to } = await ask().catch((error: unknown) => {
+        isUnderWay.current = false
+        throw error
+      })
+      const ended = toEnded(redirect_to)
+      forgetSecret(session.session_id, ended)
+      leave(session, redirect_to)
+      // The page around a frame removes it; a window that may not close itself says that everything is done.
+      stop({ name: ended.outcome })
+    })
+  return Object.assign(conclude, { isUnderWay: () => isUnderWay.current })
+}
+
+/** Takes the news of a session. One that is finished, although this page has no answer: the answer was lost. */
+function useTaking(
+  setSession: (session: ConnectSession) => void,
+  onFinished: () => void,
+): (session: ConnectSession) => void {
+  const finished = useRef(onFinished)
+  finished.current = onFinished
+  return useCallback((now) => (now.ended === 'finished' ? finished.current() : setSession(now)), [setSession])
 }
 
 /** What follows the answer to "add": the provider's page, the checking list, or the error. */
