@@ -290,6 +290,22 @@ describe('lists of a Solana wallet', () => {
     })
   })
 
+  it('transactions that name an account beside one of a stranger are not left to a list that drops them all', async () => {
+    const node = startNode()
+    const token = (owner: string) => ({ mint: usdc, owner, before: 5n, after: 5n })
+    for (let count = 1; count <= 250; count += 1) {
+      const accounts = [
+        { key: friend, before: 9_000n, after: 4_000n },
+        { key: 'Once own', before: rent, after: rent, token: token(friend) },
+        { key: 'Own', before: rent, after: rent, token: token(wallet) },
+      ]
+      node.transactions.push({ signature: `s${count}`, atSeconds: now - count, accounts })
+    }
+    const state = { address: wallet, tokens: ['Once own', 'Own'] }
+    const { keys } = await walk(open(node), 'Own', recent, { state })
+    assert.deepEqual(keys, ['s100', 's200'])
+  })
+
   it('of a token account that was handed over, the past with another owner is not recorded, and not read without an end', async () => {
     const node = startNode()
     const transact = (count: number, owners: { owner: string; ownerBefore?: string }): TestTransaction => ({

@@ -71,6 +71,8 @@ export const ownershipMarkSchema = z.object({
   hasBegun: z.boolean(),
   /** Newest first. */
   changes: z.array(changeSchema),
+  /** It became the wallet's in a transaction that does not show it. What is newer does not count. */
+  isHidden: z.literal(true).optional(),
 })
 export type OwnershipMark = z.infer<typeof ownershipMarkSchema>
 
@@ -103,7 +105,6 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
     if (transaction === undefined) continue
     const statement = readStatement(withTextNumbers(transaction), account, address)
     const stepped = stepBack(state, at, row, statement)
-    if (stepped === 'hidden') return leaveOut(context, at)
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
     at = stepped
   }
@@ -148,23 +149,22 @@ async function fetchRows(
   }
 }
 
-/**
- * Takes one transaction into account. `unknown` is an account whose owners have to be known first. `hidden`: the account
- * became the wallet's in a transaction that does not show it.
- */
+/** Takes one transaction into account. `unknown` is an account whose owners have to be known first. */
 function stepBack(
   state: SolanaState,
   at: OwnershipMark,
   row: Row,
   statement: Statement | undefined,
-): OwnershipMark | { unknown: string } | 'hidden' {
+): OwnershipMark | { unknown: string } {
   // What cannot be read says nothing. If it is the oldest, the account began in it.
   if (statement === undefined) return { ...at, hasBegun: true }
   const { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith } = statement
   const { isOwnLater } = at
   const place = { signature: row.signature, slot: row.slot }
   const isHidden = hadNothing && !isChange && isOwnLater === true
-  if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) return 'hidden'
+  if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
+    return stepBack(state, leaveOut(state, at), row, statement)
+  }
   const merged = mergedWith === undefined ? null : { account: mergedWith, ...place }
   if (!isChange) {
     return { ...at, isOwnLater: wasOwn ?? isOwnLater, merged: merged ?? at.merged, hasBegun: hadNothing }
@@ -222,27 +222,26 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
     throw new SourceError('data_hole', 'the node does not show since when a stake account is the wallet’s')
   }
   // The oldest transaction cannot be read.
-  if (!isContinued && isOwnLater === true) return leaveOut(context, mark)
-  const upTo = newest ?? known?.upTo ?? null
-  return settle(context, mark, { upTo, slot, changes: join(mark.changes, settled) })
-}
-
-function settle({ state }: OwnershipContext, mark: OwnershipMark, ownership: Ownership): OwnershipStep {
+  const read = !isContinued && isOwnLater === true ? leaveOut(state, mark) : mark
+  const changes = join(read.changes, settled)
+  const ownership: Ownership =
+    read.isHidden === true
+      ? { upTo: known?.upTo ?? null, slot, changes, hiddenSinceMs: known?.hiddenSinceMs ?? context.nowMs }
+      : { upTo: newest ?? known?.upTo ?? null, slot, changes }
   const { path } = mark
-  const after = withOwnership(state, accountOf(mark), ownership)
+  const after = withOwnership(state, account, ownership)
   return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
 }
 
-function leaveOut(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
-  const { state, nowMs } = context
+/** An earlier life of the account, which its list shows, stays in the history. */
+function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark): OwnershipMark {
   const account = accountOf(mark)
-  const { changes = [], hiddenSinceMs } = state.ownership[account] ?? {}
   // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
-  const isSigned = hiddenSinceMs === undefined && state.signedStakes.includes(account)
-  if (isSigned || changes.length > 0) {
+  const isSigned = ownership[account]?.hiddenSinceMs === undefined && signedStakes.includes(account)
+  if (isSigned || mark.isOwnLater !== true) {
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
-  return settle(context, mark, { upTo: null, slot: mark.slot, changes: [], hiddenSinceMs: hiddenSinceMs ?? nowMs })
+  return { ...mark, changes: [], merged: null, isOwnLater: false, isHidden: true }
 }
 
 /**

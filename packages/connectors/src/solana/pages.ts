@@ -44,6 +44,12 @@ const toleranceMs = 600_000
  * many transactions in a row of another owner. An account that lay with a program and came back has a few.
  */
 const foreignMax = 10_000
+/**
+ * Of the transactions that are left to the lists of other accounts, each of this number is recorded all the same: the
+ * other account may have been another's at that time, and the engine takes thousands of empty pages for a list that
+ * repeats.
+ */
+const namedPerRecord = 100
 /** More unfinished transactions of one list than a person makes. The engine finds those beyond it, with two reads. */
 const recentMax = 100
 
@@ -74,6 +80,8 @@ const walkMarkSchema = z.object({
   holder: holderSchema.optional(),
   /** How many transactions in a row were another's. */
   foreignCount: z.number().optional(),
+  /** How many transactions were left to the lists of other accounts that they name. */
+  namedCount: z.number().optional(),
   /** Transactions that are newer than the window are read too, for the owners that they show, and not recorded. */
   isFromTop: z.literal(true).optional(),
 })
@@ -103,7 +111,7 @@ async function findOwners(context: PageContext, request: PageRequest, at: Owners
   const given = readState(request.state)
   const { state = given, next } = await readOwnership({ ...context, state: given }, at)
   const { changes = [] } = state.ownership[request.partition] ?? {}
-  const isOver = next === undefined && isLeftOut(state, request.partition)
+  const isOver = next === undefined && changes.length === 0 && isLeftOut(state, request.partition)
   return {
     records: [],
     next: isOver ? null : JSON.stringify(next ?? { ...startOf(context, request), changes }),
@@ -162,11 +170,11 @@ function isConcerned({ sides }: WantedRow): boolean {
 
 async function readWanted(context: PageContext, request: PageRequest, at: WalkMark): Promise<Page> {
   const { length, result } = await readSome(at.wanted, (rows) => readRows(context, request, at, rows))
-  const { records, found, holder, foreignCount, isOpen } = result
+  const { records, found, holder, foreignCount, namedCount, isOpen } = result
   if (isOpen) return { records: [], next: JSON.stringify(startFromTop(context, request)) }
   const walked = {
     ...note(at, records),
-    ...{ wanted: at.wanted.slice(length), isLast: at.isLast || foreignCount > foreignMax, foreignCount },
+    ...{ wanted: at.wanted.slice(length), isLast: at.isLast || foreignCount > foreignMax, foreignCount, namedCount },
     ...(holder && { holder }),
   }
   const learned = withAccounts(readState(request.state), collect(found))
@@ -222,6 +230,7 @@ interface ReadRows {
   /** For the list of a token account: who owned it before these rows, and how many in a row were another's. */
   holder: Holder | undefined
   foreignCount: number
+  namedCount: number
   /** A transaction does not report the owner, and no newer one has shown it yet. */
   isOpen: boolean
 }
@@ -239,7 +248,7 @@ async function readRows(
     const text = withTextNumbers(transaction ?? null)
     return transaction === undefined ? [] : [{ row, transaction, text, found: findAccounts(text, address, stakes) }]
   })
-  let { holder, foreignCount = 0 } = at
+  let { holder, foreignCount = 0, namedCount = 0 } = at
   let isOpen = false
   const shown = answers.flatMap((answer) => {
     if (partition === address || at.changes !== undefined) return [answer]
@@ -247,11 +256,12 @@ async function readRows(
     holder = said.holder
     isOpen ||= said.isOpen
     foreignCount = said.part === 'foreign' ? foreignCount + 1 : 0
-    const isElsewhere =
-      answer.found.inWalletList.has(partition) ||
-      isNewer(window, answer.row) ||
-      (said.part === 'named' && said.keys.find((key) => key === address || known.has(key)) !== partition)
+    const isElsewhere = answer.found.inWalletList.has(partition) || isNewer(window, answer.row)
     if (said.part === 'foreign' || isElsewhere) return []
+    if (said.part === 'named' && said.keys.find((key) => key === address || known.has(key)) !== partition) {
+      namedCount += 1
+      if (namedCount % namedPerRecord !== 0) return []
+    }
     return [{ ...answer, row: { ...answer.row, ...(said.sides && { sides: said.sides }) } }]
   })
   const names = await context.fetchNames(shown.flatMap(({ found }) => found.mints))
@@ -261,7 +271,7 @@ async function readRows(
     const { sides } = row
     return toRecord(toBody(transaction, { names: named, ...(sides && { sides }) }), window, row)
   })
-  return { records, found: answers.map(({ found }) => found), holder, foreignCount, isOpen }
+  return { records, found: answers.map(({ found }) => found), holder, foreignCount, namedCount, isOpen }
 }
 
 function toRecord(body: string, window: Window, row: Row): RawRecord {

@@ -638,6 +638,29 @@ describe('a stake account that changes hands', () => {
       )
     })
 
+    it('is left out when it had an earlier life, which stays in the history', async () => {
+      for (const isReadBetween of [true, false]) {
+        const world = new World()
+        for (const [name, amount] of [
+          ['Stake 1', 2n * sol],
+          ['Stake 2', 3n * sol],
+        ] as const) {
+          stake(world, name, friend, amount)
+          handOver(world, name)
+        }
+        const before = isReadBetween ? (await readAll(world.observe())).state : undefined
+        merge(world, 'Stake 2', 'Stake 1')
+        const hidden = { lamports: 7n * sol, withdrawer: wallet }
+        world.transact(
+          [friend, 'Stake 1'],
+          () => world.accounts.set('Stake 1', hidden) && world.lamports(friend, -7n * sol),
+        )
+        const { state } = await readAll(world.observe(), before && { given: before })
+        const lines = await tell(world, { given: state })
+        assert.deepEqual(lines, ['receive deposit +2 staked', 'receive deposit +3 staked', 'uncategorized other'])
+      }
+    })
+
     it('is a hole where the wallet signed for it', async () => {
       const world = new World()
       hide(world)
@@ -728,6 +751,19 @@ describe('a token account in the time before nodes reported owners', () => {
         })
         again.transact([friend, 'Payee'], () => (again.accounts.set('Payee', emptied), again.lamports(friend, -rent)))
         assert.deepEqual(await tell(again, edgeMs), ['receive +9', 'send -6'])
+      })
+
+      it('is the wallet’s before an escrow program of that time took it', async () => {
+        const world = newWorld()
+        events['tokens came and opened the account']?.(world, 1_000_000n, 1)
+        handOverTokens(world, 'Usdc 1')
+        // With a further account behind it, nodes name the authority otherwise.
+        const info = { account: 'Usdc 1', authorityType: 'accountOwner', multisigAuthority: wallet, signers: [wallet] }
+        const parsed = { type: 'setAuthority', info: { ...info, newAuthority: friend } }
+        Object.assign(world.node.transactions.at(-1) ?? {}, { instructions: [{ program: 'spl-token', parsed }] })
+        world.atSeconds += year
+        handOverTokens(world, 'Usdc 1')
+        assert.deepEqual(await tell(world, edgeMs), ['receive +1', 'send -1', 'receive +1'])
       })
 
       it('is the wallet’s before it lay with a program, and after it came back', async () => {

@@ -44,6 +44,8 @@ const instruction = z.object({
   info: z.object({
     account: z.string().optional(),
     authority: z.string().optional(),
+    /** In place of it, when the instruction has further accounts, as those of the escrow programs of 2021. */
+    multisigAuthority: z.string().optional(),
     authorityType: z.string().optional(),
     newAuthority: z.string().nullish(),
   }),
@@ -92,7 +94,7 @@ export function readTokenStatement(
   if (balance === undefined) {
     const isOpenedOrClosed = (data.meta.preBalances[place] === '0') !== (data.meta.postBalances[place] === '0')
     const isUnreported = !hasTokenBalances(data)
-    const holder = first === undefined ? later : toHolder(first.authority)
+    const holder = first === undefined ? later : toHolder(first.authority ?? first.multisigAuthority)
     const part = holder === 'another' ? 'foreign' : isOpenedOrClosed || isUnreported ? 'moved' : 'named'
     return { holder, isOpen: isUnreported && holder === undefined, part, keys }
   }
@@ -106,7 +108,7 @@ export function readTokenStatement(
   const isOwn = later === 'unclear' && isAddress(balance.mint) && account === toAssociatedAddress(wallet, balance.mint)
   const last = others.at(-1) ?? first
   const is = last === undefined ? (isOwn ? 'wallet' : later) : toHolder(last.newAuthority)
-  const was = first === undefined ? is : toHolder(first.authority)
+  const was = first === undefined ? is : toHolder(first.authority ?? first.multisigAuthority)
   if (is === undefined || was === undefined) return { holder: undefined, isOpen: true, part: 'moved', keys }
   const isUnclear = was === 'unclear' || is === 'unclear'
   return {
