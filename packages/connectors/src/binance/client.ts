@@ -144,7 +144,7 @@ export function refuseFailure({ path }: Endpoint, answer: unknown): void {
   const code = withTextNumbers(answer['code'] ?? success)
   if (code === success && answer['success'] !== false) return
   const known = typeof code === 'string' && /^-?\d{1,9}$/.test(code) ? code : 'of another form'
-  throw new SourceError('venue_down', `${path}: HTTP 200, code ${known}`)
+  throw new SourceError('unreadable_answer', `${path}: HTTP 200, code ${known}`)
 }
 
 const usedWeightHeaders = ['x-mbx-used-weight-1m', 'x-sapi-used-ip-weight-1m', 'x-sapi-used-uid-weight-1m']
