@@ -215,18 +215,23 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
   const isContinued = known !== undefined && known.upTo !== null
   const settled = isContinued ? known.changes.filter((change) => change.isFinal) : []
   const wasOwn = settled[0]?.isOwn ?? false
+  // Nothing newer shows how it became the wallet's, or the oldest transaction cannot be read.
+  const isUnshown = isOwnLater === true && (isContinued ? !wasOwn : hasBegun)
+  const read = isUnshown ? leaveOut(state, mark) : mark
   const isHole = isContinued
-    ? isOwnLater !== null && isOwnLater !== wasOwn
+    ? read.isOwnLater !== null && read.isOwnLater !== wasOwn
     : !hasBegun && (before !== '' || isOwnLater === true)
   if (isHole) {
     throw new SourceError('data_hole', 'the node does not show since when a stake account is the wallet’s')
   }
-  // The oldest transaction cannot be read.
-  const read = !isContinued && isOwnLater === true ? leaveOut(state, mark) : mark
   const changes = join(read.changes, settled)
+  const { nowMs } = context
   const ownership: Ownership =
     read.isHidden === true
-      ? { upTo: known?.upTo ?? null, slot, changes, hiddenSinceMs: known?.hiddenSinceMs ?? context.nowMs }
+      ? {
+          ...{ upTo: known?.upTo ?? null, slot, changes },
+          hidden: { sinceMs: known?.hidden?.sinceMs ?? nowMs, untilMs: nowMs },
+        }
       : { upTo: newest ?? known?.upTo ?? null, slot, changes }
   const { path } = mark
   const after = withOwnership(state, account, ownership)
@@ -237,7 +242,7 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
 function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark): OwnershipMark {
   const account = accountOf(mark)
   // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
-  const isSigned = ownership[account]?.hiddenSinceMs === undefined && signedStakes.includes(account)
+  const isSigned = ownership[account]?.hidden === undefined && signedStakes.includes(account)
   if (isSigned || mark.isOwnLater !== true) {
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
@@ -245,11 +250,12 @@ function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark)
 }
 
 /**
- * A node lists a transaction some moments after the account shows what it did, so the walk is repeated for a day. Each
- * costs all transactions of the account, and strangers can add any number.
+ * A node lists a transaction some moments after the account shows what it did, so the walk is repeated until one of a day
+ * later has found the same. Each costs all transactions of the account, and strangers can add any number.
  */
-export function isAbandoned({ ownership }: SolanaState, stake: string, nowMs: number): boolean {
-  return nowMs - (ownership[stake]?.hiddenSinceMs ?? nowMs) > dayMs
+export function isAbandoned({ ownership }: SolanaState, stake: string): boolean {
+  const { sinceMs, untilMs } = ownership[stake]?.hidden ?? { sinceMs: 0, untilMs: 0 }
+  return untilMs - sinceMs > dayMs
 }
 
 // ----------------------------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ export async function fetchTransactions(context: PageContext, request: PageReque
   const { partition, pageMark } = request
   const state = readState(request.state)
   const isStake = state.stakes.includes(partition)
-  if (isStake && isAbandoned(state, partition, context.nowMs)) return { records: [], next: null }
+  if (isStake && isAbandoned(state, partition)) return { records: [], next: null }
   const start = (): PageMark => (isStake ? startOwnership([partition]) : startOf(context, request))
   const at = pageMark === null ? start() : pageMarkSchema.parse(JSON.parse(pageMark))
   if ('path' in at) return findOwners(context, request, at)
@@ -249,6 +249,7 @@ async function readRows(
     return transaction === undefined ? [] : [{ row, transaction, text, found: findAccounts(text, address, stakes) }]
   })
   let { holder, foreignCount = 0, namedCount = 0 } = at
+  const unseen = new Set(at.unseen.map(({ key }) => key))
   let isOpen = false
   const shown = answers.flatMap((answer) => {
     if (partition === address || at.changes !== undefined) return [answer]
@@ -258,7 +259,9 @@ async function readRows(
     foreignCount = said.part === 'foreign' ? foreignCount + 1 : 0
     const isElsewhere = answer.found.inWalletList.has(partition) || isNewer(window, answer.row)
     if (said.part === 'foreign' || isElsewhere) return []
-    if (said.part === 'named' && said.keys.find((key) => key === address || known.has(key)) !== partition) {
+    // One that was recorded here before it was final stays here.
+    const isFirst = said.keys.find((key) => key === address || known.has(key)) === partition
+    if (said.part === 'named' && !isFirst && !unseen.has(answer.row.signature)) {
       namedCount += 1
       if (namedCount % namedPerRecord !== 0) return []
     }

@@ -20,8 +20,8 @@ const ownershipSchema = z.object({
   slot: z.number(),
   /** Newest first. Before the oldest the account was not the wallet's. */
   changes: z.array(changeSchema),
-  /** Set while the account is left out, because a transaction hides how it became the wallet's: since when. */
-  hiddenSinceMs: z.number().optional(),
+  /** Set while the account is left out, because a transaction hides how it became the wallet's: the first and last walk. */
+  hidden: z.object({ sinceMs: z.number(), untilMs: z.number() }).optional(),
 })
 export type Ownership = z.infer<typeof ownershipSchema>
 
@@ -88,7 +88,7 @@ export function listOwnStakes({ stakes, ownership }: SolanaState): string[] {
 
 /** In neither the balance nor the history. */
 export function isLeftOut({ ownership }: SolanaState, stake: string): boolean {
-  return ownership[stake]?.hiddenSinceMs !== undefined
+  return ownership[stake]?.hidden !== undefined
 }
 
 function join(accounts: readonly string[], listPreferred: () => Iterable<string>, countMax: number): string[] {

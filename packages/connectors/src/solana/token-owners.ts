@@ -82,7 +82,10 @@ export function readTokenStatement(
   later: Holder | undefined,
 ): TokenStatement {
   const { data } = shape.safeParse(transaction)
-  if (data === undefined) return { holder: 'unclear', isOpen: false, part: 'moved', keys: [] }
+  if (data === undefined) {
+    // If the wallet gave it away in this one, the wallet's own list has it.
+    return { holder: 'unclear', isOpen: false, part: later === 'another' ? 'foreign' : 'moved', keys: [] }
+  }
   const keys = data.transaction.message.accountKeys.map(({ pubkey }) => pubkey)
   const place = keys.indexOf(account)
   const ofAccount = (balances: Balance[] | null | undefined): Balance | undefined =>
