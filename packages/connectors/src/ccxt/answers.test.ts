@@ -95,6 +95,10 @@ describe('an empty list', () => {
     ...['{"success":false,"message":{"side":["Validation failed"]},"result":[]}'],
     ...['{"data":[],"status":0,"error":"Something went wrong","code":417}', '{"code":"4088","data":[],"msg":"x"}'],
     ...['{"success":true,"error":"upstream failed","data":[]}', '{"error":"busy","code":0,"data":[]}'],
+    // A code of success does not outweigh words that name an error either.
+    ...['{"code":0,"message":"Service temporarily unavailable, please try again later","data":[]}'],
+    ...['{"code":200,"msg":"System busy","data":[]}', '{"errCode":"500","errMsg":"System error","data":[]}'],
+    ...['{"retCode":10016,"retMsg":"Server error","result":{"list":[]}}'],
     ...['{"code":0,"errors":{"market":["unknown"]},"data":[]}', '{"success":true,"data":[],"error":{"code":500}}'],
   ]) {
     it(`does not outweigh a sign of an error beside it: ${answer}`, () => {

@@ -10,7 +10,7 @@ export type Row = Readonly<Record<string, unknown>>
  * error. For lists, a message that there are no rows is believed as well, whatever code comes with it.
  *
  * An empty list is not a sign of success: many backends put one into every answer, errors included. But where a flag or
- * a code reports success beside it, a message in words that we do not know is believed. A person without trades would
+ * a code reports success beside it, a message in words that do not name an error is believed. A person without trades would
  * have a connection that can never be read.
  *
  * An answer that says nothing, such as `{}` or `null`, is believed: some exchanges write an empty list that way.
@@ -21,10 +21,10 @@ export function refuseError(call: string, answer: unknown): void {
   const messages = members.filter(([name]) => messageNames.has(name)).map(([, value]) => value)
   const saysEmpty = (words: unknown): boolean =>
     call !== 'fetchBalance' && typeof words === 'string' && noRows.test(words)
+  const isLikelyEmpty = hasList(answer, 0) && members.some(isSuccessSign)
   const isError =
     typeof answer === 'string' ||
-    (messages.some((words) => isErrorMessage(words) && !saysEmpty(words)) &&
-      !(hasList(answer, 0) && members.some(isSuccessSign))) ||
+    messages.some((words) => isErrorMessage(words) && !saysEmpty(words) && (!isLikelyEmpty || namesError(words))) ||
     (members.some(isFailure) && !messages.some(saysEmpty))
   if (isError) throw new SourceError('unreadable_answer', `${call}: an error and no rows`)
 }
@@ -47,8 +47,10 @@ function listNested(value: unknown): Member[] {
 
 const messageNames = new Set([
   ...['message', 'msg', 'error_message', 'errormessage', 'detail', 'reason', 'faultstring', 'exception'],
-  ...['error', 'errors'],
+  ...['error', 'errors', 'errmsg', 'err_msg', 'error_msg', 'retmsg', 'ret_msg'],
 ])
+const errorWords =
+  /error|fail|unavailable|busy|maintenance|time[ds]? ?out|try again|too many|denied|exceed|refused|invalid|unauthori/i
 const plainSuccess = /^(?:ok|none|no[_ ]?errors?)[\s.!]*$/i
 const success = /\bsucc|成功/i
 /** "cannot be completed successfully", "wasn't successful", "no successful response", "不成功". */
@@ -62,6 +64,10 @@ const noRows = new RegExp(
 
 function isErrorMessage(words: unknown): boolean {
   return typeof words === 'string' && /\p{L}/u.test(words) && !isSuccess(words)
+}
+
+function namesError(words: unknown): boolean {
+  return typeof words === 'string' && errorWords.test(words)
 }
 
 function isSuccess(words: string): boolean {

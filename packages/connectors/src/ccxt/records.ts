@@ -120,9 +120,9 @@ export interface ReadRow {
  * time shows all rows of a moment on one page.
  *
  * An exchange may also repeat one row by mistake, and nothing tells that from two events that are equal in every member:
- * Bitvavo gives a deposit neither an id nor the output of its transaction. Both rows are kept. A row that was kept in
- * vain is retired by a later read that shows it once, and a proof names the difference until then. A row that was left
- * out would never come back, because every later read would leave it out again.
+ * Bitvavo gives a deposit neither an id nor the output of its transaction. Both rows are kept. One that was kept in vain
+ * in the last week is retired by a later read that shows it once, and a proof names the difference of an older one. A row
+ * that was left out would never come back, because every later read would leave it out again.
  */
 export function readRows(
   client: CcxtClient,
