@@ -380,6 +380,7 @@ describe('a list that is read by time', () => {
     ['a failure beside empty lists', { ...failed, data: [], list: [], rows: [], userAssetDribblets: [] }],
     ['an error of the REST API with HTTP 200', { code: -1, msg: 'busy' }],
     ['a message of a gateway', { message: 'Service temporarily unavailable' }],
+    ['a message of a gateway beside an empty list', { status: 503, message: 'Service unavailable', data: [] }],
     ['an empty object', {}],
     ['null for a list', { data: null, list: null, rows: null, userAssetDribblets: null }],
   ]

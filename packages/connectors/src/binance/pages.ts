@@ -56,9 +56,14 @@ const dustAnswer = jsonObject.pipe(
     z.looseObject({ userAssetDribblets: z.null().optional(), total: noTotal }),
   ]),
 )
-// Fiat alone may leave its list out (rotki, exchanges/binance.py), and then says that it succeeded.
+// Fiat may leave its list out (rotki, exchanges/binance.py). Without rows it has to say that it succeeded: `data` is in
+// the errors of many gateways.
 const fiatAnswer = jsonObject.pipe(
-  z.union([z.looseObject({ data: bareList }), z.looseObject({ data: z.null().optional(), success: z.literal(true) })]),
+  z.union([
+    z.looseObject({ data: bareList.nonempty() }),
+    z.looseObject({ data: bareList.nullish(), success: z.literal(true) }),
+    z.looseObject({ data: bareList, code: z.literal('000000') }),
+  ]),
 )
 
 const startAndEnd = (startMs: number, endMs: number): Params => ({

@@ -1,7 +1,7 @@
 /**
  * Makes signed calls to Kraken's private REST API, with the kit's ccxt client. Two oddities: errors come with HTTP 200
  * as `error: ["EAPI:Invalid key"]`, and the balances of an account that never held anything have no `result`, unlike its
- * lists (github.com/rotki/rotki/issues/946).
+ * ledger (github.com/rotki/rotki/issues/946).
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'

@@ -142,6 +142,8 @@ const cursorPage = jsonObject.pipe(z.looseObject({ next_cursor: text }))
  * may leave out either, but members under other names alone would be rows that we cannot find.
  */
 function readFundingAnswer(endpoint: string, members: readonly string[], answer: unknown) {
+  // An account that never held anything may have no result, as with balances. The ledger has all that is missing here.
+  if (answer === undefined) return { rows: [], cursor: '' }
   if (Array.isArray(answer)) return { rows: answer as unknown[], cursor: '' }
   const page = readAnswer(endpoint, cursorPage, answer)
   const names = Object.keys(page)
