@@ -105,6 +105,7 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
     if (transaction === undefined) continue
     const statement = readStatement(withTextNumbers(transaction), account, address)
     const stepped = stepBack(state, at, row, statement)
+    if (stepped === 'hidden') return settle(context, { ...at, changes: [], isHidden: true }, [])
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
     at = stepped
   }
@@ -149,13 +150,16 @@ async function fetchRows(
   }
 }
 
-/** Takes one transaction into account. `unknown` is an account whose owners have to be known first. */
+/**
+ * Takes one transaction into account. `unknown` is an account whose owners have to be known first. `hidden`: it was given
+ * to the wallet, and taken in a transaction that does not show it.
+ */
 function stepBack(
   state: SolanaState,
   at: OwnershipMark,
   row: Row,
   statement: Statement | undefined,
-): OwnershipMark | { unknown: string } {
+): OwnershipMark | { unknown: string } | 'hidden' {
   // What cannot be read says nothing. If it is the oldest, the account began in it.
   if (statement === undefined) return { ...at, hasBegun: true }
   const { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith } = statement
@@ -163,7 +167,8 @@ function stepBack(
   const place = { signature: row.signature, slot: row.slot }
   const isHidden = hadNothing && !isChange && isOwnLater === true
   if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
-    return stepBack(state, leaveOut(state, at), row, statement)
+    const left = leaveOut(state, at)
+    return isOwnLater === true ? stepBack(state, left, row, statement) : 'hidden'
   }
   const merged = mergedWith === undefined ? null : { account: mergedWith, ...place }
   if (!isChange) {
@@ -209,11 +214,13 @@ function findRelatedOwner(
 
 function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
   const { state } = context
-  const { slot, newest, isOwnLater, hasBegun, before } = mark
+  const { isOwnLater, hasBegun, before } = mark
   const account = accountOf(mark)
   const known = state.ownership[account]
   const isContinued = known !== undefined && known.upTo !== null
-  const settled = isContinued ? known.changes.filter((change) => change.isFinal) : []
+  // Of an account that is left out, a walk reads the same transactions again.
+  const isReadAgain = ({ signature }: OwnerChange): boolean => mark.changes.some((one) => one.signature === signature)
+  const settled = isContinued ? known.changes.filter((change) => change.isFinal && !isReadAgain(change)) : []
   const wasOwn = settled[0]?.isOwn ?? false
   // Nothing newer shows how it became the wallet's, or the oldest transaction cannot be read.
   const isUnshown = isOwnLater === true && (isContinued ? !wasOwn : hasBegun)
@@ -224,16 +231,23 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
   if (isHole) {
     throw new SourceError('data_hole', 'the node does not show since when a stake account is the wallet’s')
   }
-  const changes = join(read.changes, settled)
-  const { nowMs } = context
+  return settle(context, read, settled)
+}
+
+/** `settled` are the changes that are older than this walk. */
+function settle(
+  { state, nowMs }: OwnershipContext,
+  mark: OwnershipMark,
+  settled: readonly OwnerChange[],
+): OwnershipStep {
+  const { path, slot, newest, isHidden } = mark
+  const account = accountOf(mark)
+  const { upTo = null, hidden } = state.ownership[account] ?? {}
+  const changes = join(mark.changes, settled)
   const ownership: Ownership =
-    read.isHidden === true
-      ? {
-          ...{ upTo: known?.upTo ?? null, slot, changes },
-          hidden: { sinceMs: known?.hidden?.sinceMs ?? nowMs, untilMs: nowMs },
-        }
-      : { upTo: newest ?? known?.upTo ?? null, slot, changes }
-  const { path } = mark
+    isHidden === true
+      ? { upTo, slot, changes, hidden: { sinceMs: hidden?.sinceMs ?? nowMs, untilMs: nowMs } }
+      : { upTo: newest ?? upTo, slot, changes }
   const after = withOwnership(state, account, ownership)
   return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
 }
@@ -241,9 +255,10 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
 /** An earlier life of the account, which its list shows, stays in the history. */
 function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark): OwnershipMark {
   const account = accountOf(mark)
+  const { changes = [], hidden } = ownership[account] ?? {}
   // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
-  const isSigned = ownership[account]?.hidden === undefined && signedStakes.includes(account)
-  if (isSigned || mark.isOwnLater !== true) {
+  const isSigned = hidden === undefined && signedStakes.includes(account)
+  if (isSigned || (mark.isOwnLater !== true && changes.length > 0)) {
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
   return { ...mark, changes: [], merged: null, isOwnLater: false, isHidden: true }

@@ -681,6 +681,51 @@ describe('a stake account that changes hands', () => {
       ])
     })
 
+    it('keeps several lives before it, however often it is looked at', async () => {
+      const world = new World()
+      const live = (amount: bigint): void => {
+        stake(world, 'Stake 1', friend, amount)
+        handOver(world, 'Stake 1')
+      }
+      stake(world, 'Stake 2', friend, 3n * sol)
+      handOver(world, 'Stake 2')
+      live(2n * sol)
+      let { state } = await readAll(world.observe())
+      merge(world, 'Stake 2', 'Stake 1')
+      live(5n * sol)
+      merge(world, 'Stake 2', 'Stake 1')
+      const hidden = { lamports: 7n * sol, withdrawer: wallet }
+      world.transact(
+        [friend, 'Stake 1'],
+        () => world.accounts.set('Stake 1', hidden) && world.lamports(friend, -7n * sol),
+      )
+      for (let runs = 0; runs < 3; runs += 1) ({ state } = await readAll(world.observe(), { given: state }))
+      const lines = await tell(world, { given: state })
+      assert.deepEqual(lines, [
+        'receive deposit +3 staked',
+        'receive deposit +2 staked',
+        'uncategorized other',
+        'receive deposit +5 staked',
+        'uncategorized other',
+      ])
+    })
+
+    it('is left out when it is given and taken in one transaction', async () => {
+      const world = new World()
+      const info = { stakeAccount: 'Stake 1', authorized: { staker: friend, withdrawer: wallet } }
+      world.transact(
+        [friend, 'Stake 1', wallet],
+        () => {
+          world.accounts.set('Stake 1', { lamports: sol, withdrawer: friend })
+          return world.lamports(friend, -sol)
+        },
+        [{ ...stakeProgram, parsed: { type: 'initialize', info } }],
+      )
+      const given = { address: wallet, stakes: ['Stake 1'] }
+      const { state } = await readAll(world.observe(), { given })
+      assert.deepEqual(await tell(world, { given: state }), ['uncategorized other'])
+    })
+
     it('is a hole where the wallet signed for it', async () => {
       const world = new World()
       hide(world)
