@@ -133,7 +133,7 @@ function openReader(credentials: WalletCredentials, io: Io): AccountReader {
       const height = await getHeight(chain)
       const known = readState(request.state)
       const { tokens = [] } = known.chains[request.partition] ?? {}
-      const context = { ...chain, address: readAddress(credentials), height, tokens }
+      const context = { ...chain, address: readAddress(credentials), height, tokens, nowMs: io.now() }
       const page = await fetchPage(context, stream.name, request)
       const state = learnContracts(known, stream.name, request.partition, page.records)
       return state === undefined ? page : { ...page, state: { ...request.state, ...state } }

@@ -4,6 +4,7 @@
  * lasting mark of the list remembers them, by contract and as a span of blocks, and once the rest is known, the rows
  * are read again. Pure.
  */
+import { dayMs } from '@assay/core'
 import { z } from 'zod'
 
 export const lateRows = z.object({
@@ -13,6 +14,8 @@ export const lateRows = z.object({
   last: z.number(),
   /** Where the next try begins, when some have been made since the first block. */
   at: z.number().exactOptional(),
+  /** When the tries begin again: they have been made up to the last block. */
+  restsUntilMs: z.number().exactOptional(),
 })
 export type LateRows = z.infer<typeof lateRows>
 
@@ -52,9 +55,11 @@ export function withoutPage(
   start: number,
   missing: readonly number[],
   next: number | undefined,
+  nowMs: number,
 ): LateRows[] {
   const from = start > first ? first : Math.min(...missing, next ?? Infinity)
   const to = next === undefined ? Math.max(...missing, start > first ? start - 1 : -Infinity) : last
   if (from > to) return []
-  return [{ contract, first: from, last: to, ...(next !== undefined && next > from && next <= to ? { at: next } : {}) }]
+  const then = next === undefined || next > to ? { restsUntilMs: nowMs + dayMs } : next > from ? { at: next } : {}
+  return [{ contract, first: from, last: to, ...then }]
 }

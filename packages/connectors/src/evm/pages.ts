@@ -93,6 +93,7 @@ export interface PageContext {
   address: string
   /** Of the node, which may be ahead of the index. */
   height: Height
+  nowMs: number
   /** A reader keeps them, because all lists of a chain have the same edges. */
   findTime(block: number): Promise<number | undefined>
   findDecimals: FindDecimals
@@ -425,27 +426,30 @@ async function readLate(context: PageContext, late: readonly LateRows[]): Promis
 }
 
 async function findReady(
-  { findDecimals, tokens }: PageContext,
+  { findDecimals, tokens, nowMs }: PageContext,
   late: readonly LateRows[],
 ): Promise<LateRows | undefined> {
   const [first] = late
+  if (first === undefined) return undefined
   // The list of transactions waits for nothing else.
-  if (first === undefined || first.contract === ofReceipts) return first
+  if (first.contract === ofReceipts) return (first.restsUntilMs ?? 0) > nowMs ? undefined : first
   const decimals = await findDecimals(tokens, new Map(late.map((one) => [one.contract, one.first])))
   return late.find(({ contract }) => decimals.has(contract))
 }
 
 /**
- * One page of them for each read of the list, one page after another and then from the beginning. Nodes lack what is old,
+ * One page of them for each read of the list, one page after another, and again a day later. Nodes lack what is old,
  * so a page is left alone when the receipts of its first and its last transaction are missing.
  */
 async function readLateReceipts(context: PageContext, late: LateRows): Promise<LateRead> {
-  const { client, address, height } = context
+  const { client, address, height, nowMs } = context
   const { first, last, at: start = first } = late
   const rows = await listRows(client, 'transactions', {
     ...{ address, startblock: start, endblock: last },
     ...{ page: 1, offset: pageSizeWithReceipts, sort: 'asc' },
   })
+  // The index is behind.
+  if (rows.length === 0) return { records: [], late: [late] }
   const window: Window = { unit: 'block', start, end: last + 1 }
   const finalBlock = height.height - client.chain.depth
   const read = readRows(
@@ -469,7 +473,7 @@ async function readLateReceipts(context: PageContext, late: LateRows): Promise<L
   // The last block of a full page may be cut off, so it is asked for again, unless it fills the page.
   const shownTo = Math.max(start, ...read.map(({ block }) => block))
   const next = rows.length < pageSizeWithReceipts ? undefined : Math.max(shownTo, start + 1)
-  return { records: receipts.records, late: withoutPage(late, start, missing, next) }
+  return { records: receipts.records, late: withoutPage(late, start, missing, next, nowMs) }
 }
 
 /** A row has the key that it had before: equal rows are counted within one contract, from the beginning of a block. */
