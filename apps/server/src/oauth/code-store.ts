@@ -60,7 +60,7 @@ export async function insertAuthorizationCode(sql: Sql, { owner, ...code }: NewA
   )
 }
 
-/** The new code ends when the old one would have. False when the session has none that could still be redeemed. */
+/** The new code ends when the old one would have. False when the session has none that lives for some seconds more. */
 export async function replaceSessionCode(
   sql: Sql,
   userKey: string,
@@ -69,7 +69,7 @@ export async function replaceSessionCode(
 ): Promise<boolean> {
   const replaced = await sql.execute(
     `update authorization_codes set code_hash = $3::bytea
-     where user_key = $1::bigint and session_id = $2 and expires_at > $4::timestamptz`,
+     where user_key = $1::bigint and session_id = $2 and expires_at > $4::timestamptz + interval '5 seconds'`,
     [userKey, connectSessionId, codeHash, sql.now()],
   )
   return replaced > 0

@@ -59,8 +59,13 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   }, [api, session.client, entry, codeSentTo, running.stopped])
   const conclude = useConclusion(session, { run, stop })
   const finish = (): void => conclude(() => api.finish())
-  const onSession = useTaking(setSession, () => !conclude.isUnderWay() && finish())
-  useFollowing(api, { session, screen }, onSession, running.handleError)
+  const onSession = useTaking(setSession, () => {
+    if (conclude.standing() === 'lost') finish()
+    // Another tab of this session has the answer.
+    else if (conclude.standing() === 'open') stop({ name: 'finished' })
+  })
+  const isOver = running.stopped !== null
+  useFollowing(api, { session, screen, isOver }, onSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
     run(async () => {
       const added = await api.complete(answer)
@@ -116,18 +121,18 @@ export function useFlow(api: SessionApi, start: Start): Flow {
 
 interface Conclude {
   (ask: () => Promise<{ redirect_to: string }>): void
-  /** Also when the answer has come. */
-  isUnderWay: () => boolean
+  /** Whether this page has asked for the end of the session, and whether the answer was lost. */
+  standing: () => 'open' | 'asked' | 'lost'
 }
 
 /** How a session ends: the browser, or the page around a frame, takes the answer to the application. */
 function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'run' | 'stop'>): Conclude {
-  const isUnderWay = useRef(false)
+  const standing = useRef<ReturnType<Conclude['standing']>>('open')
   const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
     run(async () => {
-      isUnderWay.current = true
+      standing.current = 'asked'
       const { redirect_to } = await ask().catch((error: unknown) => {
-        isUnderWay.current = false
+        standing.current = 'lost'
         throw error
       })
       const ended = toEnded(redirect_to)
@@ -136,10 +141,10 @@ function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'ru
       // The page around a frame removes it; a window that may not close itself says that everything is done.
       stop({ name: ended.outcome })
     })
-  return Object.assign(conclude, { isUnderWay: () => isUnderWay.current })
+  return Object.assign(conclude, { standing: () => standing.current })
 }
 
-/** Takes the news of a session. One that is finished, although this page has no answer: the answer was lost. */
+/** Takes the news of a session, until it is finished. */
 function useTaking(
   setSession: (session: ConnectSession) => void,
   onFinished: () => void,
@@ -187,19 +192,21 @@ function useProviderAnswer(first: ProviderAnswer | undefined, complete: (answer:
 /** Keeps the session up to date: by a stream while an account is being read, and when the tab becomes visible again. */
 function useFollowing(
   api: SessionApi,
-  { session, screen }: { session: ConnectSession; screen: Screen },
+  { session, screen, isOver }: { session: ConnectSession; screen: Screen; isOver: boolean },
   onSession: (session: ConnectSession) => void,
   onError: (error: unknown) => void,
 ): void {
-  const reading = screen.name === 'checking' || (screen.name === 'summary' && session.connections.some(isReading))
+  const isShown = screen.name === 'checking' || (screen.name === 'summary' && session.connections.some(isReading))
+  const reading = isShown && !isOver
   useEffect(() => (reading ? followSession(api, onSession, onError) : undefined), [api, reading, onSession, onError])
   useEffect(() => {
+    if (isOver) return
     const look = (): void => {
       if (document.visibilityState === 'visible') api.read().then(({ session: now }) => onSession(now), onError)
     }
     document.addEventListener('visibilitychange', look)
     return () => document.removeEventListener('visibilitychange', look)
-  }, [api, onSession, onError])
+  }, [api, isOver, onSession, onError])
 }
 
 /** Checking what was read counts as reading, because the last screen shows the result. */
