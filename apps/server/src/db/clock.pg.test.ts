@@ -55,6 +55,32 @@ describe('the clock', () => {
     assert.equal(await db.clock.advance(0), hourMs)
   })
 
+  it('is not set back by an answer that was on its way when it was moved', async (t) => {
+    const checkNow = createCheck()
+    const { db } = await testDatabase(t)
+    await markInstallation(db, 'sandbox')
+    const late = Promise.withResolvers<void>()
+    let questions = 0
+    const clock = createClock(
+      {
+        maybeRow: db.maybeRow,
+        async row(text, values) {
+          questions += 1
+          const isFirst = questions === 1
+          const row = await db.row(text, values)
+          if (isFirst) await late.promise
+          return row as never
+        },
+      },
+      {},
+    )
+    const first = clock.refresh()
+    await clock.advance(hourMs)
+    late.resolve()
+    await first
+    checkNow(clock.now(), hourMs)
+  })
+
   it('outside the sandbox cannot be moved, whatever the database holds', async (t) => {
     const checkNow = createCheck()
     const { db } = await testDatabase(t)

@@ -21,10 +21,16 @@ export function createClock(
   { trustMachineClock = false }: ClockOptions,
 ): Clock {
   let epochMs = trustMachineClock ? Date.now() - performance.now() : undefined
+  let asked = 0
+  let heard = 0
 
   async function refresh(): Promise<void> {
     const askedMs = performance.now()
+    const turn = (asked += 1)
     const { now_ms } = await sql.row<{ now_ms: number }>(look)
+    // An older question may be answered later, with the time of before the sandbox's clock was moved.
+    if (turn < heard) return
+    heard = turn
     // The database looked at its clock at some moment since it was asked, so these bound its epoch. An epoch between
     // them stays: otherwise each slow answer would set the time of this process back.
     const [earliest, latest] = [now_ms - performance.now(), now_ms - askedMs]
