@@ -201,6 +201,8 @@ describe('the widget, hosted and opened elsewhere', () => {
       const popup = await opened
       await hears(page, 'ready')
       await page.evaluate(`window.first = handle`)
+      // The page may be ready before it has loaded, and that event is not the one of the second call.
+      await popup.waitForLoadState('load')
       const reloaded = popup.waitForEvent('load')
       await page.evaluate(openCall(here, `{ display: 'popup' }`))
       await reloaded
