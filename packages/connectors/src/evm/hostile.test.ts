@@ -251,17 +251,43 @@ describe('the receipt of a transaction', () => {
       assert.deepEqual([new Set(first.keys).size, found.size], [150, 0])
       const countAsked = (): number => chain.methods.filter((method) => method === 'eth_getTransactionReceipt').length
       chain.methods.length = 0
-      let still = await walkOn(first.lastingMark, 2)
+      const still = await walkOn(first.lastingMark, 2)
       assert.equal(countAsked(), 4)
-      // An index that is behind takes nothing away.
-      const listed = chain.lists.get('txlist') ?? []
-      chain.lists.set('txlist', [])
-      still = await walkOn(still, 1)
-      chain.lists.set('txlist', listed)
       give(blocks)
       const mark = await walkOn(still, 4)
       assert.deepEqual([found.size, mark], [150, '[]'])
     })
+
+    it('is found in the next run, if the node lacked it for a moment', async (t) => {
+      const { chain, walk, give, first } = await openPruned(t, [row(10, '', paid)])
+      give([10])
+      chain.nowMs += 900_000
+      const { receipts, lastingMark } = await walk(20_001, 20_002, first.lastingMark)
+      assert.deepEqual([receipts.length, lastingMark], [1, '[]'])
+    })
+
+    for (const [what, shown] of [
+      ['nothing', 0],
+      ['the first page only', 100],
+      ['some of the first page', 20],
+    ] as const) {
+      it(`is found later, although the index showed ${what} for two days`, async (t) => {
+        const blocks = blocksFrom(10, 150)
+        const { chain, give, found, walkOn, first } = await openPruned(
+          t,
+          blocks.map((block) => row(block, '', paid)),
+        )
+        // The first of two pages was tried.
+        const tried = await walkOn(first.lastingMark, 1)
+        const listed = chain.lists.get('txlist') ?? []
+        chain.lists.set('txlist', listed.slice(0, shown))
+        const behind = await walkOn(tried, 2)
+        chain.lists.set('txlist', listed)
+        give(blocks)
+        const mark = await walkOn(behind, 4)
+        assert.deepEqual([found.size, mark], [150, '[]'])
+      })
+    }
 
     it('keeps no other from being found, when it never comes', async (t) => {
       const blocks = blocksFrom(10, 300)

@@ -4,17 +4,17 @@
  * lasting mark of the list remembers them, by contract and as a span of blocks, and once the rest is known, the rows
  * are read again. Pure.
  */
-import { dayMs } from '@assay/core'
+import { dayMs, minuteMs } from '@assay/core'
 import { z } from 'zod'
 
-export const lateRows = z.object({
+/** Blocks; both are included. */
+const span = z.object({ first: z.number(), last: z.number() })
+type Span = z.infer<typeof span>
+
+export const lateRows = span.extend({
   contract: z.string(),
-  /** Both blocks are included. */
-  first: z.number(),
-  last: z.number(),
-  /** Where the next try begins, when some have been made since the first block. */
-  at: z.number().exactOptional(),
-  /** When the tries begin again: they have been made up to the last block. */
+  /** Pages are tried one by one: where the next one begins, and between which blocks something is still missing. */
+  tried: z.object({ next: z.number(), missing: span.nullable() }).exactOptional(),
   restsUntilMs: z.number().exactOptional(),
 })
 export type LateRows = z.infer<typeof lateRows>
@@ -29,11 +29,21 @@ const contractsMax = 200
 export function mergeLate(all: readonly LateRows[]): LateRows[] {
   const merged = new Map<string, LateRows>()
   for (const one of all) {
-    const { first, last } = merged.get(one.contract) ?? one
-    const span = { first: Math.min(first, one.first), last: Math.max(last, one.last) }
-    if (merged.has(one.contract) || merged.size < contractsMax) merged.set(one.contract, { ...one, ...span })
+    const known = merged.get(one.contract)
+    if (known !== undefined) merged.set(one.contract, widen(known, one))
+    else if (merged.size < contractsMax) merged.set(one.contract, one)
   }
   return [...merged.values()]
+}
+
+/** The tries begin again, because they may have passed what is new. */
+function widen(known: LateRows, { contract, first, last, restsUntilMs }: LateRows): LateRows {
+  const rests = restsUntilMs === undefined ? {} : { restsUntilMs }
+  return { contract, ...joinSpans(known, { first, last }), ...rests }
+}
+
+function joinSpans(a: Span, b: Span): Span {
+  return { first: Math.min(a.first, b.first), last: Math.max(a.last, b.last) }
 }
 
 /**
@@ -46,20 +56,34 @@ export function afterPage(late: LateRows, blocks: readonly number[]): LateRows[]
   return shownTo > late.first ? [{ ...late, first: shownTo }] : []
 }
 
-/**
- * What is left after a page that began at `start`: the blocks in which something is still missing, and what lies before
- * the page and behind it. `next` is where the following page begins; undefined for the last page.
- */
-export function withoutPage(
-  { contract, first, last }: LateRows,
-  start: number,
-  missing: readonly number[],
-  next: number | undefined,
-  nowMs: number,
-): LateRows[] {
-  const from = start > first ? first : Math.min(...missing, next ?? Infinity)
-  const to = next === undefined ? Math.max(...missing, start > first ? start - 1 : -Infinity) : last
-  if (from > to) return []
-  const then = next === undefined || next > to ? { restsUntilMs: nowMs + dayMs } : next > from ? { at: next } : {}
-  return [{ contract, first: from, last: to, ...then }]
+/** Receipts of transactions in these blocks. A node that lacked one for a moment has it in the next run. */
+export function lateReceipts(blocks: readonly number[], nowMs: number): LateRows[] {
+  if (blocks.length === 0) return []
+  const { first, last } = spanOf(blocks)
+  return [{ contract: ofReceipts, first, last, restsUntilMs: nowMs + 5 * minuteMs }]
+}
+
+function spanOf(blocks: readonly number[]): Span {
+  return { first: Math.min(...blocks), last: Math.max(...blocks) }
+}
+
+export interface TriedPage {
+  /** The last block that it shows; the one before it began when it shows nothing. */
+  shownTo: number
+  /** The blocks in which receipts are still missing. */
+  missing: readonly number[]
+  /** Where the following page begins; undefined for the last page. */
+  next: number | undefined
+}
+
+/** What is left of the receipts after a page. After the last page the next try is a day later. */
+export function afterTry({ contract, first, last, tried }: LateRows, page: TriedPage, nowMs: number): LateRows[] {
+  const { shownTo, next, missing } = page
+  // The last block has a transaction of the wallet, so an index that does not show it is behind.
+  const unseen = next === undefined && shownTo < last ? [shownTo + 1, last] : []
+  const former = tried?.missing ?? null
+  const blocks = [...(former === null ? [] : [former.first, former.last]), ...missing, ...unseen]
+  const left = blocks.length === 0 ? null : spanOf(blocks)
+  if (next !== undefined && next <= last) return [{ contract, first, last, tried: { next, missing: left } }]
+  return left === null ? [] : [{ contract, ...left, restsUntilMs: nowMs + dayMs }]
 }

@@ -27,7 +27,7 @@ import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { FindDecimals } from './decimals.ts'
 import type { StreamName } from './definition.ts'
-import { afterPage, lateRows, mergeLate, ofReceipts, withoutPage, type LateRows } from './late-rows.ts'
+import { afterPage, afterTry, lateReceipts, lateRows, mergeLate, ofReceipts, type LateRows } from './late-rows.ts'
 import {
   headReaders,
   isDeposit,
@@ -102,7 +102,7 @@ export interface PageContext {
 }
 
 export async function fetchPage(context: PageContext, stream: StreamName, request: PageRequest): Promise<Page> {
-  const { client, address, height } = context
+  const { client, address, height, nowMs } = context
   const { window, pageMark, lastingMark } = request
   const at = pageMark === null ? startOf(window, lastingMark) : readMark(pageMark)
   const hasReceipts = stream === 'transactions' && client.chain.isOpStack === true
@@ -116,12 +116,13 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const cut = findCutBlock(stream, at, read, size)
   const next = cut === undefined ? findNext(at, read, size) : startAfter(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
-  const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : { records: [], late: [] }
+  const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : { records: [], missing: [] }
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
   const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(toReadable)
   const records = [...shown.map(({ record }) => record), ...receipts.records, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
-  const late = mergeLate([...walked.late, ...shown.flatMap((one) => one.late ?? []), ...receipts.late])
+  const lateRead = [...shown.flatMap((one) => one.late ?? []), ...lateReceipts(receipts.missing, nowMs)]
+  const late = mergeLate([...walked.late, ...lateRead])
   if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
   // Other windows of the list may have ended since this walk began.
   const again = await readLate(context, mergeLate([...readLastingMark(lastingMark).late, ...late]))
@@ -355,7 +356,7 @@ async function fetchReceipts(
   { client, address }: PageContext,
   rows: readonly ReadRow[],
   finalBlock: number,
-): Promise<LateRead> {
+): Promise<{ records: RawRecord[]; missing: number[] }> {
   const sent = rows.filter((row) => lacksFee(row, address))
   const found = await inGroups(sent, async ({ record, block }) => ({
     ...{ record, block, isPending: block > finalBlock },
@@ -366,10 +367,8 @@ async function fetchReceipts(
     const body = JSON.stringify(receipt)
     return [{ key: receiptKey(key), occurredAtMs, body, ...(isPending ? { pending: true } : {}) }]
   })
-  const late = found.flatMap(({ block, isPending, receipt }): LateRows[] =>
-    receipt === undefined && !isPending ? [{ contract: ofReceipts, first: block, last: block }] : [],
-  )
-  return { records, late: mergeLate(late) }
+  const missing = found.flatMap(({ block, isPending, receipt }) => (receipt === undefined && !isPending ? [block] : []))
+  return { records, missing }
 }
 
 interface Readable {
@@ -409,8 +408,8 @@ async function withDecimals(
 
 /**
  * Reads the rows of one contract again whose decimals are known by now, or asks again for receipts; the other contracts
- * wait for the next reads of the list. It is one request more than the page is charged for, and mends what is covered already, so a failure does
- * not fail the page: that contract goes behind the others.
+ * wait for the next reads of the list. It is one request more than the page is charged for, and mends what is covered
+ * already, so a failure does not fail the page: that contract goes behind the others.
  */
 async function readLate(context: PageContext, late: readonly LateRows[]): Promise<LateRead> {
   const ready = await findReady(context, late)
@@ -443,37 +442,27 @@ async function findReady(
  */
 async function readLateReceipts(context: PageContext, late: LateRows): Promise<LateRead> {
   const { client, address, height, nowMs } = context
-  const { first, last, at: start = first } = late
+  const { first, last, tried } = late
+  const start = tried?.next ?? first
   const rows = await listRows(client, 'transactions', {
     ...{ address, startblock: start, endblock: last },
     ...{ page: 1, offset: pageSizeWithReceipts, sort: 'asc' },
   })
-  // The index is behind.
-  if (rows.length === 0) return { records: [], late: [late] }
   const window: Window = { unit: 'block', start, end: last + 1 }
   const finalBlock = height.height - client.chain.depth
-  const read = readRows(
-    'transactions',
-    rows,
-    window,
-    { ...startAt(start), unseen: [], shown: [], late: [] },
-    {
-      ...height,
-      finalBlock,
-    },
-  )
+  const from = { ...startAt(start), unseen: [], shown: [], late: [] }
+  const read = readRows('transactions', rows, window, from, { ...height, finalBlock })
   const sent = read.filter((row) => lacksFee(row, address))
   const ends = [sent[0], sent.at(-1)].filter((row) => row !== undefined)
   const probed = await inGroups(ends, ({ record }) => findWholeReceipt(client, record.key))
   const isGone = sent.length > 0 && probed.every((receipt) => receipt === undefined)
-  const receipts = isGone ? { records: [], late: [] } : await fetchReceipts(context, sent, finalBlock)
-  const missing = (isGone ? sent : receipts.late.flatMap((one) => [{ block: one.first }, { block: one.last }])).map(
-    ({ block }) => block,
-  )
+  const { records, missing } = isGone
+    ? { records: [], missing: sent.map(({ block }) => block) }
+    : await fetchReceipts(context, sent, finalBlock)
+  const shownTo = Math.max(start - 1, ...read.map(({ block }) => block))
   // The last block of a full page may be cut off, so it is asked for again, unless it fills the page.
-  const shownTo = Math.max(start, ...read.map(({ block }) => block))
   const next = rows.length < pageSizeWithReceipts ? undefined : Math.max(shownTo, start + 1)
-  return { records: receipts.records, late: withoutPage(late, start, missing, next, nowMs) }
+  return { records, late: afterTry(late, { shownTo, missing, next }, nowMs) }
 }
 
 /** A row has the key that it had before: equal rows are counted within one contract, from the beginning of a block. */
