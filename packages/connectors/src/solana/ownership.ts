@@ -162,13 +162,18 @@ function stepBack(
 ): OwnershipMark | { unknown: string } | 'hidden' {
   // What cannot be read says nothing. If it is the oldest, the account began in it.
   if (statement === undefined) return { ...at, hasBegun: true }
-  const { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith } = statement
+  const { wasOwn, isOwn, hadNothing, splitOff, mergedWith, isTaken } = statement
   const { isOwnLater } = at
+  // Only a split of everything takes an account from its owner without a signature of the owner.
+  const isTakenAway = isTaken && isOwnLater === false && !state.signedStakes.includes(accountOf(at))
+  const isChange = statement.isChange || isTakenAway
   const place = { signature: row.signature, slot: row.slot }
   const isHidden = hadNothing && !isChange && isOwnLater === true
   if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
-    const left = leaveOut(state, at)
-    return isOwnLater === true ? stepBack(state, left, row, statement) : 'hidden'
+    const left = leaveOut(state, at, hadNothing)
+    if (isOwnLater === true) return stepBack(state, left, row, statement)
+    // It did not exist before, so what is known of an earlier life stays.
+    return hadNothing ? { ...left, hasBegun: true } : 'hidden'
   }
   const merged = mergedWith === undefined ? null : { account: mergedWith, ...place }
   if (!isChange) {
@@ -252,13 +257,16 @@ function settle(
   return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
 }
 
-/** An earlier life of the account, which its list shows, stays in the history. */
-function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark): OwnershipMark {
+/**
+ * An earlier life of the account, which its list shows, stays in the history. `hadNothing`: that life has ended, because
+ * the account did not exist any more.
+ */
+function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark, hadNothing = false): OwnershipMark {
   const account = accountOf(mark)
   const { changes = [], hidden } = ownership[account] ?? {}
   // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
   const isSigned = hidden === undefined && signedStakes.includes(account)
-  if (isSigned || (mark.isOwnLater !== true && changes.length > 0)) {
+  if (isSigned || (!hadNothing && mark.isOwnLater !== true && changes.length > 0)) {
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
   return { ...mark, changes: [], merged: null, isOwnLater: false, isHidden: true }
@@ -286,6 +294,8 @@ interface Statement {
   hadNothing: boolean
   /** The account that it was split off. */
   splitOff?: string
+  /** Some or all of it was split off, which does not need its owner. */
+  isTaken: boolean
   mergedWith?: string
 }
 
@@ -308,21 +318,27 @@ function readStatement(transaction: unknown, account: string, address: string): 
   if (before === undefined || after === undefined) return undefined
   const hadNothing = before === '0'
   const wasOwn = hadNothing ? false : undefined
-  const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing }
+  const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing, isTaken: false }
   for (const fact of listStakeFacts(transaction, address)) Object.assign(statement, readFact(fact, statement, account))
   return after === '0' ? { ...statement, isOwn: false, isChange: true } : statement
 }
 
-function readFact(fact: StakeFact, { wasOwn, isOwn, isChange }: Statement, account: string): Partial<Statement> {
+function readFact(
+  fact: StakeFact,
+  { wasOwn, isOwn, isChange, isTaken }: Statement,
+  account: string,
+): Partial<Statement> {
   if (fact.kind === 'merge') {
     const other = fact.accounts.find((one) => one !== account)
     return fact.accounts.includes(account) && other !== undefined ? { mergedWith: other } : {}
   }
+  if (fact.kind === 'split' && fact.from === account) return { isTaken: true }
   if (fact.account !== account) return {}
   if (fact.kind === 'split') return { isChange: true, wasOwn: wasOwn ?? false, splitOff: fact.from }
   return {
-    // It says something about the time before the transaction, unless an earlier instruction has changed the owner.
-    wasOwn: isChange ? wasOwn : (wasOwn ?? fact.wasOwn),
+    // It says something about the time before the transaction, unless an earlier instruction has changed the owner, or
+    // may have emptied the account.
+    wasOwn: isChange || isTaken ? wasOwn : (wasOwn ?? fact.wasOwn),
     isOwn: fact.isChange ? fact.isOwn : (fact.isOwn ?? isOwn),
     isChange: isChange || fact.isChange,
   }

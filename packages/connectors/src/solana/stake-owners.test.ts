@@ -322,6 +322,75 @@ describe('a stake account that changes hands', () => {
       assert.deepEqual(await tell(world, { given: state }), ['uncategorized other'])
     })
 
+    describe('after a life of which the wallet has read', () => {
+      const initialize = (withdrawer: string): object => ({
+        ...stakeProgram,
+        parsed: { type: 'initialize', info: { stakeAccount: 'Stake 1', authorized: { staker: friend, withdrawer } } },
+      })
+      const splitAll = {
+        ...stakeProgram,
+        parsed: {
+          type: 'split',
+          info: { stakeAccount: 'Stake 1', newSplitAccount: 'Split 1', stakeAuthority: friend },
+        },
+      }
+      /** The stranger may stake with the account, so all of it can be split off without its owner. */
+      const empty = (world: World): void => {
+        world.accounts.set('Split 1', { lamports: 2n * sol, withdrawer: wallet })
+        world.accounts.delete('Stake 1')
+        world.node.stakes.delete('Stake 1')
+      }
+      const begin = (world: World, withdrawer: string): boolean => {
+        world.accounts.set('Stake 1', { lamports: sol, withdrawer })
+        return world.lamports(friend, -sol)
+      }
+      const taken = [friend, 'Stake 1', 'Split 1', wallet]
+
+      for (const [what, act, lines] of [
+        [
+          'it ended, and then it is given and taken in one transaction',
+          [
+            (world: World) => world.transact(taken, () => (empty(world), true), [splitAll]),
+            (world: World) => world.transact(taken, () => begin(world, friend), [initialize(wallet)]),
+          ],
+          [],
+        ],
+        [
+          'it ends, and is given to the wallet again, in one transaction',
+          [
+            (world: World) =>
+              world.transact(taken, () => (empty(world), begin(world, wallet)), [splitAll, initialize(wallet)]),
+          ],
+          ['receive deposit +1 staked'],
+        ],
+        [
+          'it ends, and is taken, in one transaction',
+          [(world: World) => world.transact(taken, () => (empty(world), begin(world, friend)), [splitAll])],
+          [],
+        ],
+      ] as const) {
+        for (const isReadBetween of [true, false]) {
+          it(`is no hole when ${what}${isReadBetween ? ', and everything is read between' : ''}`, async () => {
+            const world = new World()
+            stake(world, 'Stake 1', friend, 2n * sol)
+            handOver(world, 'Stake 1')
+            let state: Awaited<ReturnType<typeof readAll>>['state'] | undefined
+            const read = async (): Promise<void> => {
+              ;({ state } = await readAll(world.observe(), state && { given: state }))
+            }
+            for (const step of act) {
+              if (isReadBetween) await read()
+              step(world)
+            }
+            for (let runs = 0; runs < 2; runs += 1) await read()
+            const told = await tell(world, state && { given: state })
+            const moved = told.filter((line) => line !== 'uncategorized other')
+            assert.deepEqual(moved, ['receive deposit +2 staked', ...lines])
+          })
+        }
+      }
+    })
+
     it('is a hole where the wallet signed for it', async () => {
       const world = new World()
       hide(world)
