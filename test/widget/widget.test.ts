@@ -332,6 +332,25 @@ describe('the connect widget', () => {
         await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       }))
 
+    it('finished in one tab is finished in a second one, also after a reload', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A new account')
+        await seeHeading(page, 'Connected')
+        const opened = page.waitForEvent('popup')
+        await page.evaluate('void window.open(location.href)')
+        const second = await opened
+        await seeHeading(second, 'Connected')
+        await button(page, 'Finish').click()
+        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+        await second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        await seeHeading(second, 'All done')
+        await second.reload()
+        await seeHeading(second, 'All done')
+      }))
+
     for (const [then, goOn] of [
       ['press again', (page: Page) => button(page, 'Finish').click()],
       ['reload', (page: Page) => page.reload()],

@@ -10,7 +10,7 @@ import type { AddAnswer, AddRequest, ProviderAnswer, ConnectSession, SessionApi 
 import { useSpeech } from '../texts/index.ts'
 import { leave, sendMessage } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
-import { forgetSecret, toEnded, writeKept } from './storage.ts'
+import { forgetSecret, toEnded, writeKept, type Ended } from './storage.ts'
 import { useFlowHistory, type FlowHistory } from './use-flow-history.ts'
 import { isConsentComplete, type Screen, type View } from './view.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
@@ -59,11 +59,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   }, [api, session.client, entry, codeSentTo, running.stopped])
   const conclude = useConclusion(session, { run, stop })
   const finish = (): void => conclude(() => api.finish())
-  const onSession = useTaking(setSession, () => {
-    if (conclude.standing() === 'lost') finish()
-    // Another tab of this session has the answer.
-    else if (conclude.standing() === 'open') stop({ name: 'finished' })
-  })
+  const onSession = useTaking(setSession, () => conclude.noteFinished(finish))
   const isOver = running.stopped !== null
   useFollowing(api, { session, screen, isOver }, onSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
@@ -121,13 +117,18 @@ export function useFlow(api: SessionApi, start: Start): Flow {
 
 interface Conclude {
   (ask: () => Promise<{ redirect_to: string }>): void
-  /** Whether this page has asked for the end of the session, and whether the answer was lost. */
-  standing: () => 'open' | 'asked' | 'lost'
+  /** The service says that the session is finished; `finish` asks for its answer again. */
+  noteFinished: (finish: () => void) => void
 }
 
 /** How a session ends: the browser, or the page around a frame, takes the answer to the application. */
 function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'run' | 'stop'>): Conclude {
-  const standing = useRef<ReturnType<Conclude['standing']>>('open')
+  /** Whether this page has asked for the end of the session, and whether the answer was lost. */
+  const standing = useRef<'open' | 'asked' | 'lost'>('open')
+  const end = (ended: Ended): void => {
+    forgetSecret(session.session_id, ended)
+    stop({ name: ended.outcome })
+  }
   const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
     run(async () => {
       standing.current = 'asked'
@@ -135,13 +136,16 @@ function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'ru
         standing.current = 'lost'
         throw error
       })
-      const ended = toEnded(redirect_to)
-      forgetSecret(session.session_id, ended)
-      leave(session, redirect_to)
       // The page around a frame removes it; a window that may not close itself says that everything is done.
-      stop({ name: ended.outcome })
+      end(toEnded(redirect_to))
+      leave(session, redirect_to)
     })
-  return Object.assign(conclude, { standing: () => standing.current })
+  const noteFinished = (finish: () => void): void => {
+    if (standing.current === 'lost') finish()
+    // Another tab of this session has the answer.
+    else if (standing.current === 'open') end({ outcome: 'finished', home: null })
+  }
+  return Object.assign(conclude, { noteFinished })
 }
 
 /** Takes the news of a session, until it is finished. */
