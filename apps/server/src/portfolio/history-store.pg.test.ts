@@ -149,6 +149,19 @@ describe('values day by day', () => {
     assert.equal((await list())[1]?.[3], 'coverage')
   })
 
+  it('are not called unexplained for a negative amount of an asset without a price, which anyone can cause', async (t) => {
+    const { list, hold, change } = await open(t)
+    await hold('btc', '2')
+    // The token's contract reported a transfer, and reports a balance of zero. It has a price on the third day only.
+    await change(third, 'eth', '1000')
+    await change('2026-01-04', 'eth', '1000')
+    assert.deepEqual(await list(), [
+      [first, '20', 'derived', 'price'],
+      [second, '40', 'derived', 'price'],
+      [third, '59.999999999999999', 'derived', 'coverage'],
+    ])
+  })
+
   it('are the observed ones where a day was observed, without affecting the days before', async (t) => {
     const { list, hold, observe } = await open(t)
     await hold('btc', '2')

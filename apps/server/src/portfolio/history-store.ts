@@ -86,8 +86,9 @@ export async function listValues(
        left join moves m on m.asset_key = b.asset_key and m.day = d.day
      ), derived as (
        select g.day, sum(g.amount * ${price}) as value, bool_or(${price} is null) as unpriced,
-         -- A balance cannot be negative, so a record is missing.
-         bool_or(g.amount < 0) as negative
+         -- A balance cannot be negative, so a record is missing. Without a price it takes no part in the value, and any
+         -- stranger can send a token whose contract reports a transfer that never changed a balance.
+         bool_or(g.amount < 0 and ${price} is not null) as negative
        from grid g
        left join current_prices p on p.asset_id = g.asset_id
        left join closing_prices c on c.asset_id = g.asset_id and c.next_day = g.day + 1

@@ -127,13 +127,17 @@ const heldCtes = (moments: { at: string; now: string }, condition: string): stri
    around as materialized (${around}), held as materialized (${held})`
 const columns = 'c.balances_since, c.history_from, c.connection_type, c.proof_grade'
 
-/** Positions `h` with what is known of their assets; those of zero and zero are not listed. */
+/**
+ * Positions `h` with what is known of their assets; those of zero and zero are not listed. Neither is less than zero of a
+ * token that a stranger sent: its contract reported a transfer that never changed a balance.
+ */
 const graded = `
   select h.*, coalesce(present.spam, g.spam, false) as spam, g.grade
   from held h
   left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key
   left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
-  where h.liquid <> 0 or h.staked <> 0`
+  where (h.liquid <> 0 or h.staked <> 0)
+    and not (h.is_derived and h.liquid + h.staked < 0 and coalesce(g.uninvited, false))`
 
 const item = positionItem({
   fetched: toWireTime('h.read_at'),

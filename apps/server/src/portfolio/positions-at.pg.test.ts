@@ -121,6 +121,35 @@ describe('positions at a moment', async () => {
     assert.deepEqual([row?.price_in_usd, row?.value_in_usd, row?.grade], [price, String(5 * price), null])
   })
 
+  it('leave out a derived amount below zero of a token that a stranger sent, and no other', async () => {
+    const { access, ref } = await newPerson()
+    const readMs = db.clock.now()
+    await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, readMs - 5 * dayMs))
+    await derive(ref)
+    await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: parseDecimal('2'), staked: zero }])
+    // Their contracts reported 1000 received three days ago and then one sent, and report a balance of zero.
+    await db.execute(
+      `with tokens as (
+         insert into assets (id, kind, symbol, name) select 'evm:1:' || n, 'crypto', n, n
+         from unnest('{GIFT,BOUGHT}'::text[]) n returning asset_key, symbol
+       ), judged as (
+         insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, observed,
+           difference, causes, changed_at)
+         select $1, $2, asset_key, 'open', false, symbol = 'GIFT', 0, 999, 0, -999, '[]', $3::timestamptz from tokens
+       ), moved as (
+         insert into postings
+           (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam, amount)
+         select $1, $2, gen_random_uuid(), asset_key, $3::timestamptz - make_interval(days => days), 0, false, 'i', false,
+           amount
+         from tokens, (values (3, 1000), (1, -1)) moves (days, amount) returning asset_key, occurred_at, amount)
+       insert into daily_changes (user_key, connection_key, asset_key, day, amount)
+       select $1, $2, asset_key, (occurred_at at time zone 'UTC')::date, amount from moved`,
+      [ref.userKey, ref.connectionKey, new Date(readMs).toISOString()],
+    )
+    assert.deepEqual(toHeld(await listAt(access, readMs - 4 * dayMs)), { BOUGHT: '-999', BTC: '2' })
+    assert.deepEqual(toHeld(await listAt(access, readMs - 2 * dayMs)), { BOUGHT: '1', BTC: '2', GIFT: '1' })
+  })
+
   it('of a year ago read one row per day since, over 50,000 transactions', async () => {
     const { access, ref } = await newPerson()
     const nowMs = db.clock.now()
