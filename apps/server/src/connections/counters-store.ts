@@ -61,6 +61,8 @@ export function toBalancesQuery(names: {
 export interface CountedProof {
   grade: Grade
   provedSince: string | null
+  /** Since when no record is missing; null when one may be. */
+  completeSince: string | null
   /** The reading that was judged. */
   balancesAt: string | null
   /** How far running balances were checked. */
@@ -71,9 +73,12 @@ export interface CountedProof {
 export async function recordProof(tx: Sql, ref: ConnectionRef, proof: CountedProof): Promise<void> {
   await tx.execute(
     `update connections set proof_grade = $3, proof_checked_at = $4::timestamptz, proof_balances_at = $5::timestamptz,
-       proved_since = $6::timestamptz, proof_walked_at = $7::timestamptz,
+       proved_since = $6::timestamptz, complete_since = $7::timestamptz, proof_walked_at = $8::timestamptz,
        unproved_at = case when $5::timestamptz < unproved_at then unproved_at when not balances_failed then balances_at end
      where user_key = $1::bigint and connection_key = $2`,
-    [...keysOf(ref), proof.grade, tx.now(), proof.balancesAt, proof.provedSince, proof.walkedAt],
+    [
+      ...[...keysOf(ref), proof.grade, tx.now(), proof.balancesAt],
+      ...[proof.provedSince, proof.completeSince, proof.walkedAt],
+    ],
   )
 }

@@ -59,6 +59,9 @@ describe('the verdict on an asset', () => {
     assert.equal(causeOf('9.5', { unit: text('1'), corrected: [within] }), 'rounding')
     assert.equal(causeOf('10.1', { earning: text('10'), corrected: [within] }), 'accrual')
     assert.equal(causeOf('10.5', { rebases: true, corrected: [within] }), 'accrual')
+    // It grows whether or not a record can be read, which strangers can send at any time.
+    assert.equal(causeOf('10.5', { rebases: true, unreadable: [within] }), 'accrual')
+    assert.equal(causeOf('9.5', { rebases: true, unreadable: [within] }), 'unreadable_record')
     // A rebasing token only pays, so a decrease was not a payment.
     assert.equal(causeOf('9.5', { rebases: true, corrected: [within] }), 'provider_correction')
     assert.equal(causeOf('9.5', { corrected: [within] }), 'provider_correction')

@@ -37,6 +37,9 @@ export const proofCauses = [
 ] as const
 export type ProofCause = (typeof proofCauses)[number]
 
+/** These differences come without any record of them, so none is missing. */
+export const causesWithoutRecords: readonly ProofCause[] = ['rounding', 'accrual']
+
 export interface Cause extends Interval {
   cause: ProofCause
   amount: Decimal
@@ -129,7 +132,9 @@ function findCause(amount: Decimal, at: Interval, around: Circumstances): Omit<C
   if (hole !== undefined) return { cause: 'coverage_hole', ...hole }
   const pending = findSumOfSome(around.pending, amount)
   if (pending !== undefined) return { cause: 'pending', ...toSpan(pending) }
-  const unreadable = around.unreadable.find((one) => overlaps(one, at))
+  // A rebasing token grows whether or not there is such a record, which strangers can send to any wallet at any time.
+  const isGrowth = around.rebases && isPositive(amount)
+  const unreadable = isGrowth ? undefined : around.unreadable.find((one) => overlaps(one, at))
   if (unreadable !== undefined) return { cause: 'unreadable_record', ...unreadable }
   // A movement of unknown meaning may not have moved anything at all.
   const unknown = around.unknown.find((one) => compare(absolute(one.amount), absolute(amount)) === 0)

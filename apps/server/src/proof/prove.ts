@@ -328,11 +328,12 @@ async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Pro
     await store.deleteDue(tx, ref, settled, at)
     await store.keepDue(tx, ref, [...provisional], { due: standing.due, at })
     const isWhole = reach.beginningMs !== undefined
-    const counted = await store.countGrades(tx, ref)
+    const counted = await store.listGrades(tx, ref)
     const grade = worstOf(counted.map((one) => one.grade)) ?? (isWhole ? 'proved' : 'unprovable')
     const isGood = grade === 'proved' || grade === 'explained'
     const provedSince = isGood ? (isWhole ? standing.history_from : standing.balances_since) : null
-    await recordProof(tx, ref, { grade, provedSince, balancesAt: at, walkedAt: walk.walkedAt })
+    const completeSince = counted.some((one) => one.mayLackRecords) ? null : provedSince
+    await recordProof(tx, ref, { grade, provedSince, completeSince, balancesAt: at, walkedAt: walk.walkedAt })
     const previousGrade = standing.proof_grade
     if (standing.settled && previousGrade !== null && previousGrade !== grade) {
       await deps.onChanged(tx, ref, { grade, previousGrade })

@@ -5,7 +5,7 @@
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
-import type { Cause, Grade } from './judge.ts'
+import { causesWithoutRecords, type Cause, type Grade } from './judge.ts'
 import type { Wallet } from './running.ts'
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
@@ -431,11 +431,13 @@ export async function keepDue(
 }
 
 /** The grades of the connection's assets, without spam and what else strangers sent. */
-export async function countGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade: Grade; assets: number }[]> {
+export async function listGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade: Grade; mayLackRecords: boolean }[]> {
   return sql.rows(
-    `select grade, count(*)::integer as assets from proofs
+    `select grade, bool_or(grade = 'explained' and exists (
+         select from jsonb_array_elements(causes) c where c ->> 'cause' <> all($3::text[]))) as "mayLackRecords"
+     from proofs
      where user_key = $1::bigint and connection_key = $2::integer and not spam and not uninvited group by grade`,
-    keysOf(ref),
+    [...keysOf(ref), [...causesWithoutRecords]],
   )
 }
 

@@ -294,19 +294,19 @@ export interface Completeness {
 /** The time from which nothing is missing in the required streams of all the owner's connections. */
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
-  for (const { id, providerId, provedSince } of await store.listReadable(deps.db, owner)) {
+  for (const { id, providerId, completeSince } of await store.listReadable(deps.db, owner)) {
     const streams = (await findCoverage(deps, owner, id)) ?? []
     const definition = deps.getDefinition(providerId)
     const required = new Map(definition.streams.filter((stream) => stream.required).map((one) => [one.name, one]))
     for (const { stream, windows, holes } of streams.filter((one) => required.has(one.stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
       // Strangers can add records to these lists, and one that cannot be understood would end the history of all of the
-      // user's accounts. Where everything adds up, such records took nothing away.
+      // user's accounts. Where the balances show that nothing is missing, such records took nothing away.
       const isHarmless = ({ startMs, records }: Hole): boolean =>
         records !== undefined &&
         required.get(stream)?.openToStrangers === true &&
-        provedSince !== null &&
-        startMs >= Date.parse(provedSince)
+        completeSince !== null &&
+        startMs >= Date.parse(completeSince)
       // Time after the last run is missing everywhere, balances included, so it does not count.
       // A list that is gone does not make everything before it incomplete.
       const hole = holes.findLast((one) => one.startMs < readUntilMs && one.goneList === undefined && !isHarmless(one))

@@ -310,13 +310,14 @@ describe('a record that cannot be understood', async () => {
 
   async function open(
     openToStrangers: boolean,
+    { held = '2', rebasing = [] }: { held?: string; rebasing?: string[] } = {},
   ): Promise<{ provider: TestProvider; ref: ConnectionRef; nowMs: number }> {
     const streams = [{ ...plainStream, ...(openToStrangers && { openToStrangers }) }] as const
-    const provider = reader.use(createTestProvider({ streams }))
+    const provider = reader.use(createTestProvider({ streams, rebasing }))
     const nowMs = reader.clock.now()
     const strange = { ...record('S', nowMs - 2 * dayMs), unreadable: 'a token of a stranger' }
     provider.lists.set('ledger/', [record('A', nowMs - 10 * dayMs), strange, record('B', nowMs - dayMs)])
-    provider.answerBalances = () => balanceOf('2')
+    provider.answerBalances = () => balanceOf(held)
     const ref = await reader.connectTest()
     await reader.drain({ delayed: true })
     return { provider, ref, nowMs }
@@ -345,6 +346,19 @@ describe('a record that cannot be understood', async () => {
     )
     provider.answerBalances = () => balanceOf('3')
     assert.deepEqual(await judge(ref), ['open', 1])
+  })
+
+  it('does not end it there where what is held has only grown, and does where records may be missing', async () => {
+    const rebasing = ['crypto:bitcoin']
+    const { provider, ref } = await open(true, { held: '2.5', rebasing })
+    // It has grown since the beginning, so the record lies in the interval of the difference.
+    assert.deepEqual(await judge(ref), ['explained', undefined])
+    provider.answerBalances = () => balanceOf('2.6')
+    assert.deepEqual(await judge(ref), ['explained', undefined])
+    provider.answerBalances = () => balanceOf('1.5')
+    assert.deepEqual(await judge(ref), ['explained', 1])
+    const { ref: closed } = await open(false, { held: '2.5', rebasing })
+    assert.deepEqual(await judge(closed), ['explained', 1])
   })
 })
 

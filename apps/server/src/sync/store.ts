@@ -323,7 +323,7 @@ export async function beginState(tx: Sql, ref: ConnectionRef, state: string): Pr
 /** The owner's settled connections. */
 export async function listReadable(sql: Sql, owner: Owner): Promise<ReadableConnection[]> {
   return sql.rows<ReadableConnection>(
-    `select id, provider_id as "providerId", case when proof_grade = 'proved' then proved_since end as "provedSince"
+    `select id, provider_id as "providerId", complete_since as "completeSince"
      from readable_connections where user_key = $1::bigint order by id`,
     [owner.userKey],
   )
@@ -332,8 +332,8 @@ export async function listReadable(sql: Sql, owner: Owner): Promise<ReadableConn
 export interface ReadableConnection {
   id: string
   providerId: string
-  /** Since when everything adds up; null when it does not. */
-  provedSince: string | null
+  /** Since when no record is missing, by the proof; null when one may be. */
+  completeSince: string | null
 }
 
 /** A connection that was removed meanwhile keeps no count. */

@@ -70,6 +70,7 @@ interface Options {
   storySpanMs?: number
   storiesStayInLists?: true
   networks?: Readonly<Record<string, string>>
+  rebasing?: readonly string[]
 }
 
 export function createTestProvider({
@@ -79,12 +80,14 @@ export function createTestProvider({
   storySpanMs = dayMs,
   storiesStayInLists,
   networks,
+  rebasing,
 }: Options = {}): TestProvider {
   const definition: ProviderDefinition = {
     ...getDefinition('kraken'),
     ...{ streams, storySpanMs, settlesMs: 0 },
     ...(storiesStayInLists && { storiesStayInLists }),
     ...(networks && { networks }),
+    ...(rebasing && { rebasing }),
   }
   const provider: TestProvider = {
     lists: new Map(),

@@ -460,12 +460,14 @@ create table connections (
   -- When balances were first read: an asset that was not there then held nothing.
   balances_since timestamptz(3),
   -- The verdict on the balances (proof/): the worst grade of its assets, when it was reached, which reading of the
-  -- balances it judged, and since when everything adds up. `unproved_at` is the reading to judge next, once the history
+  -- balances it judged, and since when everything adds up. `complete_since` is the same time where no difference can
+  -- mean that a record is missing. `unproved_at` is the reading to judge next, once the history
   -- has been read up to it; `proof_walked_at` is how far running balances were checked.
   proof_grade text check (proof_grade in ('proved', 'explained', 'unprovable', 'open')),
   proof_checked_at timestamptz(3),
   proof_balances_at timestamptz(3),
   proved_since timestamptz(3),
+  complete_since timestamptz(3),
   unproved_at timestamptz(3),
   proof_walked_at timestamptz(3),
   history_from timestamptz(3),
@@ -1244,7 +1246,8 @@ create table audit_heads (
 create view readable_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, status, status_cause, status_message,
     key_lane, connection_type, display_label, added_at, shown_at, shown_seq, last_synced_at, next_sync_at, balances_at,
-    balances_since, history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since
+    balances_since, history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since,
+    complete_since
   from connections
   where session_id is null and status not in ('pending', 'removed');
 create view provisional_connections as
