@@ -461,8 +461,8 @@ create table connections (
   balances_since timestamptz(3),
   -- The verdict on the balances (proof/): the worst grade of its assets, when it was reached, which reading of the
   -- balances it judged, and since when everything adds up. `complete_since` is the same time where no difference can
-  -- mean that a record is missing. `unproved_at` is the reading to judge next, once the history
-  -- has been read up to it; `proof_walked_at` is how far running balances were checked.
+  -- mean that a record is missing. `unproved_at` is the reading to judge next, once the history has been read up to it;
+  -- `proof_walked_at` is how far running balances were checked.
   proof_grade text check (proof_grade in ('proved', 'explained', 'unprovable', 'open')),
   proof_checked_at timestamptz(3),
   proof_balances_at timestamptz(3),
