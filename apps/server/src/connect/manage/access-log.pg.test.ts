@@ -116,6 +116,15 @@ describe('the access log', () => {
     assert.deepEqual(await listCounts(db), Array(80).fill({ endpoint: 'listUsers', count: '1' }))
   })
 
+  it('counts one read of more users than it has room for', { timeout: 60_000 }, async (t) => {
+    const db = await openUsers(t)
+    const log = createAccessLog({ db, onFailure: refuse, flushEveryMs: never, entriesMax: 10 })
+    const userKeys = new Set(Array.from({ length: 35 }, (_, user) => String(user)))
+    await log.countForTenant({ userKeys, clientId: 'cli_1', endpoint: 'getAccountStats' })
+    await log.stop()
+    assert.deepEqual(await listCounts(db), Array(35).fill({ endpoint: 'getAccountStats', count: '1' }))
+  })
+
   it('refuses a tenant while reads cannot be recorded, and loses none of those that it answered', async (t) => {
     const db = await openUsers(t)
     let away = true

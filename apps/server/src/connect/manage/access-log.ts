@@ -49,8 +49,7 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
   let writing = Promise.resolve(true)
 
   /** Memory stays bounded while the database is away. What could not be written comes back. */
-  const hasRoomFor = (added: number): boolean =>
-    counts.size + added <= entriesMax && counts.size + leaving + added <= 2 * entriesMax
+  const hasRoom = (): boolean => counts.size < entriesMax && counts.size + leaving < 2 * entriesMax
 
   const add = (read: AccessCount): void => {
     const key = `${read.userKey} ${read.grantId} ${read.endpoint}`
@@ -90,16 +89,20 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
     count(read) {
       const lastAt = db.now()
       // A user's reads are few, so that only a write which hangs leaves no room. They are then not counted.
-      if (hasRoomFor(1)) add({ ...read, count: 1, lastAt })
+      if (hasRoom()) add({ ...read, count: 1, lastAt })
       readers.add(read.userKey, lastAt)
       if (counts.size >= entriesMax) void flush()
     },
     async countForTenant({ userKeys, clientId, endpoint }) {
-      while (!hasRoomFor(userKeys.size)) {
-        if (!(await flush())) throw new Refusal('unavailable', 'Reads cannot be recorded for now, so none is answered.')
-      }
       const lastAt = db.now()
-      for (const userKey of userKeys) add({ userKey, grantId: clientId, endpoint, count: 1, lastAt })
+      // One by one, because a statistic may be about more users than there is ever room for at once.
+      for (const userKey of userKeys) {
+        while (!hasRoom()) {
+          if (!(await flush()))
+            throw new Refusal('unavailable', 'Reads cannot be recorded for now, so none is answered.')
+        }
+        add({ userKey, grantId: clientId, endpoint, count: 1, lastAt })
+      }
       if (counts.size >= entriesMax) void flush()
     },
     async stop() {
