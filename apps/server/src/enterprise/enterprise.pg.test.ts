@@ -191,7 +191,7 @@ describe('what a tenant sees', async () => {
   })
 
   it('sums: exact, over covered rows only, with no guessed prices', async () => {
-    const { as_of: asOf, data: sums } = await enterprise.sumBalances(tenantKey)
+    const { asOf, data: sums } = await enterprise.sumBalances(tenantKey)
     assert.match(asOf, /Z$/)
     assert.deepEqual(sums, {
       value_in_usd: '0',

@@ -30,6 +30,13 @@ export interface EnterpriseDeps {
 
 export type Enterprise = ReturnType<typeof createEnterprise>
 
+export interface Summary<T> {
+  data: T
+  asOf: string
+  /** Those about whom it tells something: the users in each of its sums that is over few users. */
+  userKeys: readonly string[]
+}
+
 export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
   async function getCovered(tenantKey: number, userId: string, scope: CoveredScope): Promise<Owner> {
     const owner = await users.findCovered(db, tenantKey, userId, scope)
@@ -40,11 +47,13 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
   async function summarize<T>(
     tenantKey: number,
     read: (sql: Sql, sums: stats.Sums) => Promise<T>,
-  ): Promise<{ data: T; as_of: string }> {
+    toShown: (data: T) => readonly stats.ShownSum[],
+  ): Promise<Summary<T>> {
     const { asOf, folded } = await bringUpToDate(db, tenantKey)
     // When too much is outstanding to fold now, the sums come from the tables.
     const sums = folded ? stats.keptSums(tenantKey) : stats.recount(tenantKey, asOf)
-    return { data: await read(db, sums), as_of: asOf }
+    const data = await read(db, sums)
+    return { data, asOf, userKeys: await stats.listUsersOfFew(db, sums, toShown(data)) }
   }
 
   return {
@@ -71,10 +80,6 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
 
     /** Keeps the users whose live grants cover the scope. */
     listCovered: (userKeys: readonly string[], scope: CoveredScope) => users.listCovered(db, userKeys, scope),
-
-    /** All users whose live grants cover the scope; undefined when there are more than `max`. */
-    listFewCovered: (tenantKey: number, scope: CoveredScope, max: number) =>
-      users.listFewCovered(db, tenantKey, scope, max),
 
     /** The same for users by their ids or connections; those of other tenants are left out. */
     listCoveredByName: (tenantKey: number, named: users.NamedUsers, scope: CoveredScope) =>
@@ -103,10 +108,21 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
 
     listChanges: (tenantKey: number, request: FeedRequest) => readFeed(db, tenantKey, request),
 
-    countUsers: (tenantKey: number) => summarize(tenantKey, stats.countUsers),
-    countAccounts: (tenantKey: number) => summarize(tenantKey, stats.countAccounts),
-    sumBalances: (tenantKey: number) => summarize(tenantKey, stats.sumBalances),
-    listTopAssets: (tenantKey: number) => summarize(tenantKey, stats.listTopAssets),
+    countUsers: (tenantKey: number) =>
+      summarize(tenantKey, stats.countUsers, (data) => [
+        { measure: 'user', users: data.users },
+        { measure: 'account_user', users: data.users_with_accounts },
+      ]),
+    countAccounts: (tenantKey: number) =>
+      summarize(tenantKey, stats.countAccounts, (data) =>
+        data.map(({ provider_id: subject, users }) => ({ measure: 'provider', subject, users })),
+      ),
+    sumBalances: (tenantKey: number) =>
+      summarize(tenantKey, stats.sumBalances, (data) => [{ measure: 'position_user', users: data.users }]),
+    listTopAssets: (tenantKey: number) =>
+      summarize(tenantKey, stats.listTopAssets, (data) =>
+        data.map(({ asset_id: subject, users }) => ({ measure: 'asset', subject, users })),
+      ),
   }
 }
 

@@ -217,21 +217,6 @@ export async function listPositions(
   )
 }
 
-/** Users of a tenant whose live grants cover the scope; undefined when there are more than `max`. */
-export async function listFewCovered(
-  sql: Sql,
-  tenantKey: number,
-  scope: CoveredScope,
-  max: number,
-): Promise<string[] | undefined> {
-  const rows = await sql.rows<{ user_key: string }>(
-    `select distinct g.user_key from grant_terms g
-     where g.tenant_key = $1::integer and ${isLive('g', '$2')} and '${scope}' = any(g.scopes) limit $3`,
-    [tenantKey, sql.now(), max + 1],
-  )
-  return rows.length > max ? undefined : rows.map(({ user_key: userKey }) => userKey)
-}
-
 /** Keeps the users whose live grants cover the scope. */
 export async function listCovered(
   sql: Sql,

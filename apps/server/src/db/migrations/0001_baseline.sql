@@ -1137,7 +1137,7 @@ create table user_statistics (
   recount_at timestamptz(3),
   primary key (user_key, measure, subject)
 );
-create index user_statistics_tenant on user_statistics (tenant_key, user_key);
+create index user_statistics_sum on user_statistics (tenant_key, measure, subject);
 create index user_statistics_recount on user_statistics (tenant_key, recount_at) where recount_at is not null;
 
 -- The sums of the above. Quantities, not money: prices are applied when they are read.

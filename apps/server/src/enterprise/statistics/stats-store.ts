@@ -7,20 +7,55 @@ import type { Decimal } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
 import { counted } from './statistics-store.ts'
 
-/** Rows of measure, subject, label, users, amount and quantity, as the schema explains them. */
 export interface Sums {
+  /** Rows of measure, subject, label, users, amount and quantity, as the schema explains them. */
   text: string
+  /** Rows of user_key, measure and subject: which users are in which sum. */
+  users: string
   values: readonly unknown[]
 }
 
 export function keptSums(tenantKey: number): Sums {
-  return { text: 'select * from tenant_statistics where tenant_key = $1', values: [tenantKey] }
+  return {
+    text: 'select * from tenant_statistics where tenant_key = $1',
+    users: 'select user_key, measure, subject from user_statistics where tenant_key = $1',
+    values: [tenantKey],
+  }
 }
 
 export function recount(tenantKey: number, at: string): Sums {
+  const users = counted('all')
   const text = `select measure, subject, label, count(*) as users, sum(amount) as amount, sum(quantity) as quantity
-    from (${counted('all')}) counted group by measure, subject, label`
-  return { text, values: [tenantKey, at] }
+    from (${users}) counted group by measure, subject, label`
+  return { text, users, values: [tenantKey, at] }
+}
+
+/** A sum of an answer, and how many users are in it. */
+export interface ShownSum {
+  measure: 'user' | 'account_user' | 'position_user' | 'provider' | 'asset'
+  /** Empty where the measure has no subjects. */
+  subject?: string
+  users: number
+}
+
+/** The sum over one user is what that user has, and two sums tell what a user has who came in between. */
+const fewUsersMax = 100
+
+/**
+ * The users in those sums that are over few users. The answer itself says how many are in each of its sums, so nothing
+ * is counted here, and at most `fewUsersMax` rows are read for a sum. Users with a consent and nothing that adds to the
+ * sum do not hide the others: a tenant can make as many such users as it likes.
+ */
+export async function listUsersOfFew(sql: Sql, sums: Sums, shown: readonly ShownSum[]): Promise<string[]> {
+  const few = shown.filter(({ users }) => users > 0 && users <= fewUsersMax)
+  if (few.length === 0) return []
+  const first = sums.values.length + 1
+  const rows = await sql.rows<{ user_key: string }>(
+    `select distinct user_key from (${sums.users}) u
+     where measure = any($${first}::text[]) and subject = any($${first + 1}::text[])`,
+    [...sums.values, few.map(({ measure }) => measure), few.map(({ subject = '' }) => subject)],
+  )
+  return rows.map(({ user_key: userKey }) => userKey)
 }
 
 export async function countUsers(sql: Sql, sums: Sums): Promise<{ users: number; users_with_accounts: number }> {

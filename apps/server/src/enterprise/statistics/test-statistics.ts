@@ -175,11 +175,12 @@ const covers = (
 /** Reads all rows of all users: slow, and too simple to be wrong. */
 export async function readPlainly(db: Database, { tenantKey }: Tenant): Promise<object> {
   const values = [tenantKey, db.now()]
+  const live = `(select distinct g.user_key from grants g join clients on clients.id = g.client_id
+    where g.tenant_key = $1 and g.revoked_at is null and clients.disabled_at is null and g.expires_at > $2)`
   const users = await db.row(
     `select count(*)::int as users, (count(*) filter (where ${covers('u', 'providers:read')} and exists (
        select from readable_connections c where c.user_key = u.user_key)))::int as users_with_accounts
-     from (select distinct g.user_key from grants g join clients on clients.id = g.client_id
-       where g.tenant_key = $1 and g.revoked_at is null and clients.disabled_at is null and g.expires_at > $2) u`,
+     from ${live} u`,
     values,
   )
   const accounts = await db.rows(
@@ -205,5 +206,14 @@ export async function readPlainly(db: Database, { tenantKey }: Tenant): Promise<
      order by p.price_in_usd * sum(h.liquid + h.staked) desc nulls last, a.id`,
     values,
   )
-  return { users, accounts, balances, assets: top }
+  const listUsers = async (from: string): Promise<string[]> => {
+    const rows = await db.rows<{ user_key: string }>(`select distinct user_key from ${from}`, values)
+    return rows.map(({ user_key: userKey }) => userKey).toSorted()
+  }
+  const consenting = await listUsers(live)
+  const connected = await listUsers(
+    `readable_connections c where c.tenant_key = $1 and ${covers('c', 'providers:read')}`,
+  )
+  const holding = await listUsers(positions)
+  return { users, accounts, balances, assets: top, userKeys: [consenting, connected, holding, holding] }
 }

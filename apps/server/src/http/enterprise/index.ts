@@ -10,6 +10,7 @@ import {
   type Endpoint,
 } from '@assay/contract'
 import { findProvider } from '@assay/connectors/catalog'
+import type { Summary } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerChanges } from './changes.ts'
 import { registerSearch } from './search.ts'
@@ -53,36 +54,29 @@ function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
   serve(app, listEnterpriseProviders, async ({ page }) => ({ json: readCatalog(catalog, page, {}) }))
 }
 
-/** The sum over one user is what that user has, and two sums tell what a user has who came in between. */
-const fewUsersMax = 100
-
 /** /enterprise/v2/stats/…: sums over the tenant's users. A sum over few of them counts as a read of each. */
 function registerStats(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise } = deps
-  async function record(caller: Caller, endpoint: Endpoint, scope: 'assets:read' | 'providers:read'): Promise<void> {
-    const few = await enterprise.listFewCovered(caller.tenantKey, scope, fewUsersMax)
-    if (few !== undefined) await recordTenantAccess(deps, { caller, endpoint }, few)
+  async function record<T>(caller: Caller, endpoint: Endpoint, { data, asOf, userKeys }: Summary<T>) {
+    await recordTenantAccess(deps, { caller, endpoint }, userKeys)
+    return { data, as_of: asOf, errors: [] }
   }
 
-  serve(app, getUserStats, async ({ caller }) => {
-    await record(caller, getUserStats, 'providers:read')
-    return { json: { ...(await enterprise.countUsers(caller.tenantKey)), errors: [] } }
-  })
+  serve(app, getUserStats, async ({ caller }) => ({
+    json: await record(caller, getUserStats, await enterprise.countUsers(caller.tenantKey)),
+  }))
 
   serve(app, getAccountStats, async ({ caller }) => {
-    await record(caller, getAccountStats, 'providers:read')
-    const { data, as_of } = await enterprise.countAccounts(caller.tenantKey)
+    const { data, ...rest } = await enterprise.countAccounts(caller.tenantKey)
     const named = data.map((row) => ({ name: findProvider(row.provider_id)?.name ?? row.provider_id, ...row }))
-    return { json: { data: named, as_of, errors: [] } }
+    return { json: await record(caller, getAccountStats, { data: named, ...rest }) }
   })
 
-  serve(app, getBalanceStats, async ({ caller }) => {
-    await record(caller, getBalanceStats, 'assets:read')
-    return { json: { ...(await enterprise.sumBalances(caller.tenantKey)), errors: [] } }
-  })
+  serve(app, getBalanceStats, async ({ caller }) => ({
+    json: await record(caller, getBalanceStats, await enterprise.sumBalances(caller.tenantKey)),
+  }))
 
-  serve(app, getTopAssets, async ({ caller }) => {
-    await record(caller, getTopAssets, 'assets:read')
-    return { json: { ...(await enterprise.listTopAssets(caller.tenantKey)), errors: [] } }
-  })
+  serve(app, getTopAssets, async ({ caller }) => ({
+    json: await record(caller, getTopAssets, await enterprise.listTopAssets(caller.tenantKey)),
+  }))
 }
