@@ -158,6 +158,7 @@ async function findReaches(
 }
 
 export interface RemovedRow {
+  user_key: string
   id: string
   removed_at: string
 }
@@ -185,10 +186,10 @@ export async function listRemoved(
   const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${isAfterPoint} and ${ofUsers}
     and ${coveredRowByRow('r', 'transactions:read', '$6')}`
   return sql.rows<RemovedRow>(
-    `select 'txn_' || replace(r.id::text, '-', '') as id, r.removed_at from (
-       (select r.id, r.removed_at from removed_transactions r where ${wanted} order by r.removed_at, r.id limit $7)
+    `select r.user_key, 'txn_' || replace(r.id::text, '-', '') as id, r.removed_at from (
+       (select r.user_key, r.id, r.removed_at from removed_transactions r where ${wanted} order by r.removed_at, r.id limit $7)
        union all
-       (select r.id, r.removed_at from (
+       (select r.user_key, r.id, r.removed_at from (
           select t.id, h.removed_at, h.user_key, h.tenant_key from (
             select c.*, to_timestamp((c.hidden_seq >> 20) / 1000.0)::timestamptz(3) as removed_at from removed_connections c
             where c.hidden_seq is not null) h

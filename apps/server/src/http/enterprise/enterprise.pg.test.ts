@@ -263,6 +263,34 @@ describe('the enterprise API', async () => {
       assert.deepEqual([data, removed], [all.data, all.removed])
     })
 
+    it('the ids of removed transactions are recorded as a read of their users, and name none of them', async () => {
+      const { db } = api.service
+      const countReads = async (): Promise<Record<string, number>> => {
+        const rows = await db.rows<{ endpoint: string; reads: number }>(
+          `select endpoint, sum(count)::int as reads from grant_accesses join users using (user_key)
+           where users.id = $1 and grant_id = 'cli_enterprise' group by endpoint`,
+          [ann.user_id],
+        )
+        return Object.fromEntries(rows.map(({ endpoint, reads }) => [endpoint, reads]))
+      }
+      const untilRecorded = async (readsBefore: number): Promise<Record<string, number>> => {
+        // Reads are recorded in their order, so that those before this one are there when it is.
+        await api.ask(getUser, `${usersPath}/${ann.user_id}`, token)
+        return until(countReads, ({ getUser: reads = 0 }) => reads > readsBefore)
+      }
+      await db.execute(
+        `insert into removed_transactions (user_key, id, tenant_key, connection_key, change_seq, removed_at)
+         select user_key, gen_random_uuid(), tenant_key, 1, 6, $2::timestamptz from users where id = $1`,
+        [ann.user_id, db.now()],
+      )
+      const before = await untilRecorded((await countReads())['getUser'] ?? 0)
+      const path = '/enterprise/v2/transactions?updated_since=2020-01-01T00:00:00Z&end_time=1990-01-01T00:00:00Z'
+      const { data, removed = [] } = await api.ask(listEnterpriseTransactions, path, token)
+      assert.deepEqual([data, [...new Set(removed.map((row) => Object.keys(row).join()))]], [[], ['id,removed_at']])
+      const after = await untilRecorded(before['getUser'] ?? 0)
+      assert.equal(after['listEnterpriseTransactions'], (before['listEnterpriseTransactions'] ?? 0) + 1)
+    })
+
     it('users are listed in pages, with what their consents cover', async () => {
       const first = await api.ask(listUsers, `${usersPath}?limit=2`, token)
       const second = await api.ask(listUsers, first.page.next, token)

@@ -62,7 +62,9 @@ export function registerTransactions(app: FastifyInstance, deps: FrontDoors): vo
 const nothing: Shown = { items: '', issues: [], removed: undefined, end: undefined }
 
 function toPage({ items, issues, removed }: Shown, next: string): string {
-  const gone = removed === undefined ? '' : `,"removed":${JSON.stringify(removed)}`
+  // Leaves out the key, which is internal.
+  const rows = removed?.map(({ id, removed_at }) => ({ id, removed_at }))
+  const gone = rows === undefined ? '' : `,"removed":${JSON.stringify(rows)}`
   return `{"page":{"next":${JSON.stringify(next)}},"data":[${items}],"errors":${JSON.stringify(issues)}${gone}}`
 }
 
@@ -104,6 +106,7 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
     // That a user has no such transaction was read, too.
     issues: await recordAndFindIssues(deps, walk.read, [
       ...shown,
+      ...shownRemoved,
       ...askedFor.map((userKey) => ({ user_key: userKey })),
     ]),
     removed: query.updated_since === undefined ? undefined : shownRemoved,
