@@ -23,7 +23,7 @@ import type { Keyring } from '../../keys.ts'
 import { examineSeal, sealText, type SealReport } from '../../sealing.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import type { Client, Tenants } from '../../tenants/index.ts'
-import { currentKey, findKey, hashSecret, keyIdOf, newSecret } from '../secrets.ts'
+import { currentKey, findKey, hashSecret, keyIdOf, newSecret, unknownSession } from '../secrets.ts'
 import type { ConnectSession } from '../store.ts'
 import * as store from './state-store.ts'
 import type { Beginner } from './state-store.ts'
@@ -85,7 +85,7 @@ async function beginSignIn(
   const asked = { state, codeChallenge, redirectUri: callbackUrl(deps) }
   const redirectUrl = deps.connections.toSignInUrl(providerId, asked)
   const begun = { ...of, providerId, displayLabel, repairOf: repairOf ?? null, redirectUri, keyId: keyIdOf(key) }
-  await inTurn(() => store.insertState(deps.db, hashSecret(state), begun))
+  if (!(await inTurn(() => store.insertState(deps.db, hashSecret(state), begun)))) throw unknownSession()
   return { added: false, connectionId: null, providerId, displayLabel, status: 'pending', errors: [], redirectUrl }
 }
 

@@ -20,11 +20,15 @@ export interface BegunSignIn extends Beginner {
 
 const lifeSeconds = 600
 
-export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignIn): Promise<void> {
-  await sql.execute(
-    `insert into provider_states (state_hash, provider_id, user_key, session_id, grant_id, display_label, repair_of,
+/** Writes nothing and returns false when the connect session has ended: it may be ending at this moment. */
+export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignIn): Promise<boolean> {
+  const inserted = await sql.execute(
+    `with held as materialized (select from connect_sessions where id = $4::text for key share)
+     insert into provider_states (state_hash, provider_id, user_key, session_id, grant_id, display_label, repair_of,
        redirect_uri, expires_at, key_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz + make_interval(secs => $10), $11)`,
+     select $1::bytea, $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text,
+       $9::timestamptz + make_interval(secs => $10), $11::bytea
+     where $4::text is null or exists (select from held)`,
     [
       stateHash,
       begun.providerId,
@@ -39,6 +43,7 @@ export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignI
       begun.keyId,
     ],
   )
+  return inserted === 1
 }
 
 /** A sign-in that an application began and whose answer it does not have yet. */

@@ -133,6 +133,21 @@ describe('signing in at a provider', async () => {
     assert.deepEqual(await connect.db.rows(stored), [])
   })
 
+  it('401: a session that ends while a sign-in is being begun', async () => {
+    const browser = await entered('ending@example.com')
+    const waiting = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%provider_states%'`
+    const { beginning } = await connect.db.transaction(async (tx) => {
+      await tx.execute('delete from connect_sessions where id = $1', [browser.session.session_id])
+      const beginning = browser.call<Problem>('POST', '/session/connections', source)
+      await until('the sign-in waits', async () => ((await connect.db.rows(waiting)).length > 0 ? true : undefined))
+      // Wrapped: its answer comes after this transaction.
+      return { beginning }
+    })
+    const { status, body } = await beginning
+    assert.deepEqual([status, body.detail], [401, 'This session is unknown or has expired.'])
+  })
+
   it('a sign-in with the right to trade is refused, and nothing of it is kept', async () => {
     const browser = await entered('trader@example.com')
     const { data, errors } = await complete(browser, await decide(await begin(browser), 'allow', 'can_trade'))
