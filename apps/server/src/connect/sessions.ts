@@ -208,12 +208,16 @@ export async function giveConsent(
  */
 export async function finish(
   { db, oauth, tenants }: SessionDeps,
-  { sessionId, clientId }: ConnectSession,
+  { sessionId, clientId, redirectUri }: ConnectSession,
 ): Promise<{ redirectTo: string; code: string }> {
   const client = await tenants.getClient(clientId)
+  // The operator may have removed it since the session began, and a new session that names it would be refused.
+  if (!client.redirectUris.includes(redirectUri)) {
+    throw new Refusal('invalid_request', 'redirect_uri is no longer registered for this client')
+  }
   return db.transaction(async (tx) => {
     const session = await lock(tx, sessionId)
-    const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
+    const { owner, consent, codeChallenge, codeChallengeMethod, scopes, state } = session
     const toResult = (code: string) => ({ redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code })
     if (owner !== null && session.outcome === 'finished') {
       const replaced = await oauth.replaceCode(tx, owner, sessionId)

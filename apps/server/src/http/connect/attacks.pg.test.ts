@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { createTenants } from '../../tenants/index.ts'
 import { startConnect, toQuery, type Problem, type TestBrowser } from './test-browser.ts'
 
 describe('attacks on the connect flow', async () => {
@@ -160,6 +161,29 @@ describe('attacks on the connect flow', async () => {
         }
       })
     }
+  })
+
+  it('a redirect URI that the operator has removed gets no code of a session that began before', async () => {
+    const tenants = createTenants({ db: connect.db })
+    const [kept, removed] = ['https://app.example/kept', 'https://app.example/removed']
+    const { tenantId } = await tenants.getClient('cli_demo')
+    const registration = { name: 'Moved', redirectUris: [kept, removed], scopes: ['assets:read'] as const }
+    const { client } = await tenants.createClient(tenantId, registration)
+    const register = (redirectUris: string[]) => tenants.updateClient(client.clientId, { redirectUris })
+    const browser = await connect.beginConnectSession({ client_id: client.clientId, redirect_uri: removed })
+    await browser.enter('moved@example.com')
+    const refusal = { status: 400, detail: 'redirect_uri is no longer registered for this client' }
+    const finish = async () => {
+      const { status, body } = await browser.call<{ detail?: string }>('POST', '/session/finish', {})
+      return { status, detail: body.detail }
+    }
+    await register([kept])
+    assert.deepEqual(await finish(), refusal)
+    // Nothing was lost: the operator can correct a mistake.
+    await register([kept, removed])
+    assert.equal((await finish()).status, 200)
+    await register([kept])
+    assert.deepEqual(await finish(), refusal, 'nor another code in place of the first')
   })
 
   describe('reading across sessions and users', () => {
