@@ -154,10 +154,15 @@ export async function setConsent(sql: Sql, sessionId: string, consent: Consent):
   ])
 }
 
-/** From then on the session no longer depends on a login key: its code or its end is on the way. */
+/**
+ * From then on the session no longer depends on a login key: its code or its end is on the way. It stays for as long as
+ * its code may be redeemed, also when it would have expired before: what was connected in it is destroyed without it.
+ */
 export async function setOutcome(sql: Sql, sessionId: string, outcome: 'finished' | 'declined'): Promise<void> {
   await sql.execute(
-    'update connect_sessions set outcome = $2, ended_at = $3::timestamptz, login_key_id = null where id = $1',
+    `update connect_sessions set outcome = $2, ended_at = $3::timestamptz, login_key_id = null,
+       expires_at = greatest(expires_at, $3::timestamptz + interval '2 minutes')
+     where id = $1`,
     [sessionId, outcome, sql.now()],
   )
 }

@@ -299,6 +299,17 @@ describe('the connect session', async () => {
       assert.deepEqual(await countAll(userKey), nothing)
     })
 
+    it('not in the minute after it was finished, although it would have expired', async () => {
+      const browser = await prepared('last-second@example.com')
+      const userKey = await userOf(browser)
+      await connect.moveClock(1_780)
+      await browser.finish()
+      await connect.moveClock(40)
+      assert.equal((await browser.call('GET', '/session')).status, 200)
+      await browser.redeem(await browser.finish())
+      assert.equal(await countConnections(userKey), 1)
+    })
+
     it('when it is finished but its code is never redeemed', async () => {
       const browser = await prepared('unredeemed@example.com')
       const userKey = await userOf(browser)
