@@ -10,7 +10,8 @@
  *
  * The stake program ignores bytes behind the end of an instruction, so a stranger can make an account the wallet's in an
  * instruction that is too long to be decoded. Such an account is left out of the balance and the history alike, unless
- * the wallet has signed for it: then it may hold the wallet's own SOL, and its list is a hole.
+ * the wallet has signed for it: then it may hold the wallet's own SOL, and its list is a hole. The one who stakes with an
+ * account can end it without its owner, by splitting or merging all of it away, and begin it again for another.
  */
 import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -73,6 +74,10 @@ export const ownershipMarkSchema = z.object({
   changes: z.array(changeSchema),
   /** It became the wallet's in a transaction that does not show it. What is newer does not count. */
   isHidden: z.literal(true).optional(),
+  /** The oldest transaction so far that can be read. */
+  oldest: z.object({ signature: z.string(), slot: z.number() }).optional(),
+  /** The wallet signed one of the transactions, or may have. */
+  isSigned: z.literal(true).optional(),
 })
 export type OwnershipMark = z.infer<typeof ownershipMarkSchema>
 
@@ -107,7 +112,9 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
     const stepped = stepBack(state, at, row, statement)
     if (stepped === 'hidden') return settle(context, { ...at, changes: [], isHidden: true }, [])
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
-    at = stepped
+    const { signature, slot } = row
+    at = { ...stepped, oldest: { signature, slot: Number(slot) } }
+    if (statement?.isSigned !== false) at.isSigned = true
   }
   const last = rows[length - 1]
   return { next: { ...at, before: last?.signature ?? '', beforeSlot: Number(last?.slot ?? 0) } }
@@ -162,11 +169,8 @@ function stepBack(
 ): OwnershipMark | { unknown: string } | 'hidden' {
   // What cannot be read says nothing. If it is the oldest, the account began in it.
   if (statement === undefined) return { ...at, hasBegun: true }
-  const { wasOwn, isOwn, hadNothing, splitOff, mergedWith, isTaken } = statement
+  const { wasOwn, isOwn, isChange, hadNothing, splitOff, mergedWith } = statement
   const { isOwnLater } = at
-  // Only a split of everything takes an account from its owner without a signature of the owner.
-  const isTakenAway = isTaken && isOwnLater === false && !state.signedStakes.includes(accountOf(at))
-  const isChange = statement.isChange || isTakenAway
   const place = { signature: row.signature, slot: row.slot }
   const isHidden = hadNothing && !isChange && isOwnLater === true
   if (isHidden || (isOwn !== undefined && isOwnLater !== null && isOwn !== isOwnLater)) {
@@ -219,7 +223,7 @@ function findRelatedOwner(
 
 function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
   const { state } = context
-  const { isOwnLater, hasBegun, before } = mark
+  const { isOwnLater, hasBegun, before, oldest, isSigned } = mark
   const account = accountOf(mark)
   const known = state.ownership[account]
   const isContinued = known !== undefined && known.upTo !== null
@@ -227,6 +231,12 @@ function finish(context: OwnershipContext, mark: OwnershipMark): OwnershipStep {
   const isReadAgain = ({ signature }: OwnerChange): boolean => mark.changes.some((one) => one.signature === signature)
   const settled = isContinued ? known.changes.filter((change) => change.isFinal && !isReadAgain(change)) : []
   const wasOwn = settled[0]?.isOwn ?? false
+  // The wallet signed nothing since, so the one who stakes with the account has split or merged all of it away, and an
+  // instruction that is hidden gave it to another.
+  if (isContinued && wasOwn && isOwnLater === false && oldest !== undefined && isSigned !== true) {
+    const changes = join(mark.changes, [{ ...oldest, isOwn: false, isFinal: false }])
+    return settle(context, { ...mark, changes, isHidden: true }, settled)
+  }
   // Nothing newer shows how it became the wallet's, or the oldest transaction cannot be read.
   const isUnshown = isOwnLater === true && (isContinued ? !wasOwn : hasBegun)
   const read = isUnshown ? leaveOut(state, mark) : mark
@@ -264,9 +274,10 @@ function settle(
 function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark, hadNothing = false): OwnershipMark {
   const account = accountOf(mark)
   const { changes = [], hidden } = ownership[account] ?? {}
+  const hasEnded = hadNothing && mark.isOwnLater !== true
   // One that was left out before stays out when the wallet signs for it: what it withdraws is received.
   const isSigned = hidden === undefined && signedStakes.includes(account)
-  if (isSigned || (!hadNothing && mark.isOwnLater !== true && changes.length > 0)) {
+  if (!hasEnded && (isSigned || (mark.isOwnLater !== true && changes.length > 0))) {
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
   return { ...mark, changes: [], merged: null, isOwnLater: false, isHidden: true }
@@ -294,15 +305,15 @@ interface Statement {
   hadNothing: boolean
   /** The account that it was split off. */
   splitOff?: string
-  /** Some or all of it was split off, which does not need its owner. */
-  isTaken: boolean
   mergedWith?: string
+  /** The wallet signed the transaction. */
+  isSigned: boolean
 }
 
 const shape = z.object({
   transaction: z.object({
     message: z.object({
-      accountKeys: z.array(z.object({ pubkey: z.string() })).max(accountsMax),
+      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).max(accountsMax),
     }),
   }),
   meta: z.object({ preBalances: z.array(digits), postBalances: z.array(digits) }),
@@ -318,27 +329,24 @@ function readStatement(transaction: unknown, account: string, address: string): 
   if (before === undefined || after === undefined) return undefined
   const hadNothing = before === '0'
   const wasOwn = hadNothing ? false : undefined
-  const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing, isTaken: false }
+  const isSigned = keys.some(({ pubkey, signer }) => signer && pubkey === address)
+  const statement: Statement = { wasOwn, isOwn: undefined, isChange: false, hadNothing, isSigned }
   for (const fact of listStakeFacts(transaction, address)) Object.assign(statement, readFact(fact, statement, account))
   return after === '0' ? { ...statement, isOwn: false, isChange: true } : statement
 }
 
-function readFact(
-  fact: StakeFact,
-  { wasOwn, isOwn, isChange, isTaken }: Statement,
-  account: string,
-): Partial<Statement> {
+function readFact(fact: StakeFact, { wasOwn, isOwn, isChange }: Statement, account: string): Partial<Statement> {
   if (fact.kind === 'merge') {
     const other = fact.accounts.find((one) => one !== account)
     return fact.accounts.includes(account) && other !== undefined ? { mergedWith: other } : {}
   }
-  if (fact.kind === 'split' && fact.from === account) return { isTaken: true }
   if (fact.account !== account) return {}
   if (fact.kind === 'split') return { isChange: true, wasOwn: wasOwn ?? false, splitOff: fact.from }
+  // An account that it made may have been the wallet's before, and have been emptied in this transaction.
+  const isMade = fact.isChange && fact.wasOwn === false
   return {
-    // It says something about the time before the transaction, unless an earlier instruction has changed the owner, or
-    // may have emptied the account.
-    wasOwn: isChange || isTaken ? wasOwn : (wasOwn ?? fact.wasOwn),
+    // It says something about the time before the transaction, unless an earlier instruction has changed the owner.
+    wasOwn: isChange || isMade ? wasOwn : (wasOwn ?? fact.wasOwn),
     isOwn: fact.isChange ? fact.isOwn : (fact.isOwn ?? isOwn),
     isChange: isChange || fact.isChange,
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { base58 } from '@scure/base'
 import { type TransactionDraft } from '@assay/core'
+import type { ConnectorState } from '../kit/connector.ts'
 import { friend, wallet } from './test-node.ts'
 import {
   stakeProgram,
@@ -10,6 +11,7 @@ import {
   events,
   payEpoch,
   stake,
+  withdraw,
   handOver,
   split,
   merge,
@@ -327,68 +329,89 @@ describe('a stake account that changes hands', () => {
         ...stakeProgram,
         parsed: { type: 'initialize', info: { stakeAccount: 'Stake 1', authorized: { staker: friend, withdrawer } } },
       })
-      const splitAll = {
-        ...stakeProgram,
-        parsed: {
-          type: 'split',
-          info: { stakeAccount: 'Stake 1', newSplitAccount: 'Split 1', stakeAuthority: friend },
-        },
-      }
-      /** The stranger may stake with the account, so all of it can be split off without its owner. */
-      const empty = (world: World): void => {
-        world.accounts.set('Split 1', { lamports: 2n * sol, withdrawer: wallet })
+      const from = { stakeAccount: 'Stake 1', newSplitAccount: 'Split 1', stakeAuthority: friend }
+      const splitAll = { ...stakeProgram, parsed: { type: 'split', info: from } }
+      const into = { source: 'Stake 1', destination: 'Stake 2', stakeAuthority: friend }
+      const mergeAll = { ...stakeProgram, parsed: { type: 'merge', info: into } }
+      const close = (world: World): void => {
         world.accounts.delete('Stake 1')
         world.node.stakes.delete('Stake 1')
+        world.node.accounts.delete('Stake 1')
+      }
+      /** The stranger may stake with the account, so all of it can be split off or merged without its owner. */
+      const splitOff = (world: World): void => {
+        world.accounts.set('Split 1', { lamports: 2n * sol, withdrawer: wallet })
+        close(world)
+      }
+      const mergeInto = (world: World): void => {
+        world.lamports('Stake 2', 2n * sol)
+        close(world)
       }
       const begin = (world: World, withdrawer: string): boolean => {
         world.accounts.set('Stake 1', { lamports: sol, withdrawer })
         return world.lamports(friend, -sol)
       }
-      const taken = [friend, 'Stake 1', 'Split 1', wallet]
-
-      for (const [what, act, lines] of [
-        [
-          'it ended, and then it is given and taken in one transaction',
-          [
-            (world: World) => world.transact(taken, () => (empty(world), true), [splitAll]),
-            (world: World) => world.transact(taken, () => begin(world, friend), [initialize(wallet)]),
-          ],
-          [],
-        ],
-        [
-          'it ends, and is given to the wallet again, in one transaction',
-          [
-            (world: World) =>
-              world.transact(taken, () => (empty(world), begin(world, wallet)), [splitAll, initialize(wallet)]),
-          ],
-          ['receive deposit +1 staked'],
-        ],
-        [
-          'it ends, and is taken, in one transaction',
-          [(world: World) => world.transact(taken, () => (empty(world), begin(world, friend)), [splitAll])],
-          [],
-        ],
-      ] as const) {
-        for (const isReadBetween of [true, false]) {
-          it(`is no hole when ${what}${isReadBetween ? ', and everything is read between' : ''}`, async () => {
-            const world = new World()
-            stake(world, 'Stake 1', friend, 2n * sol)
-            handOver(world, 'Stake 1')
-            let state: Awaited<ReturnType<typeof readAll>>['state'] | undefined
-            const read = async (): Promise<void> => {
-              ;({ state } = await readAll(world.observe(), state && { given: state }))
-            }
-            for (const step of act) {
-              if (isReadBetween) await read()
-              step(world)
-            }
-            for (let runs = 0; runs < 2; runs += 1) await read()
-            const told = await tell(world, state && { given: state })
-            const moved = told.filter((line) => line !== 'uncategorized other')
-            assert.deepEqual(moved, ['receive deposit +2 staked', ...lines])
-          })
+      const named = [friend, 'Stake 1', 'Stake 2', 'Split 1', wallet]
+      const live = (world: World): void => {
+        for (const name of ['Stake 1', 'Stake 2']) {
+          stake(world, name, friend, 2n * sol)
+          handOver(world, name)
         }
       }
+
+      for (const [end, empty, shown] of [
+        ['split off', splitOff, [splitAll]],
+        ['split off in an instruction that is hidden', splitOff, []],
+        ['merged into another', mergeInto, [mergeAll]],
+      ] as const) {
+        for (const [then, owner, instructions] of [
+          ['given to the wallet again', wallet, [initialize(wallet)]],
+          ['given to another', friend, [initialize(friend)]],
+          ['given to another in an instruction that is hidden', friend, []],
+        ] as const) {
+          for (const isReadBetween of [true, false]) {
+            it(`is no hole when it is ${end} and ${then} at once${isReadBetween ? '' : ', and all is read at once'}`, async () => {
+              const world = new World()
+              live(world)
+              let state: ConnectorState | undefined
+              const read = async (): Promise<void> => {
+                ;({ state } = await readAll(world.observe(), state && { given: state }))
+              }
+              if (isReadBetween) await read()
+              world.transact(named, () => (empty(world), begin(world, owner)), [...shown, ...instructions])
+              for (let runs = 0; runs < 2; runs += 1) await read()
+              assert.ok((await tell(world, state && { given: state })).includes('receive deposit +2 staked'))
+            })
+          }
+        }
+      }
+
+      it('is no hole when the wallet has withdrawn all of it, and it is made again, given and taken at once', async () => {
+        const world = new World()
+        live(world)
+        let { state } = await readAll(world.observe())
+        withdraw(world, 'Stake 1')
+        close(world)
+        ;({ state } = await readAll(world.observe(), { given: state }))
+        world.transact(named, () => begin(world, friend), [initialize(wallet)])
+        ;({ state } = await readAll(world.observe(), { given: state }))
+        assert.ok((await tell(world, { given: state })).includes('input_and_output staking_unlock +2 SOL -2 staked'))
+      })
+
+      it('ends where the wallet hands it over, though a node shows the new owner before that transaction', async () => {
+        const world = new World()
+        live(world)
+        let { state } = await readAll(world.observe())
+        split(world, 'Stake 1', 'Split 1', sol)
+        handOver(world, 'Stake 1')
+        world.node.stakes.delete('Stake 1')
+        const late = world.node.transactions.pop()
+        ;({ state } = await readAll(world.observe(), { given: state }))
+        if (late !== undefined) world.node.transactions.push(late)
+        ;({ state } = await readAll(world.observe(), { given: state }))
+        const lines = await tell(world, { given: state })
+        assert.equal(lines.at(-1), 'send withdrawal -1 staked')
+      })
     })
 
     it('is a hole where the wallet signed for it', async () => {

@@ -266,7 +266,7 @@ export function stake(world: World, name: string, withdrawer: string, amount: bi
   )
 }
 
-function withdraw(world: World, stakeAccount: string): void {
+export function withdraw(world: World, stakeAccount: string): void {
   const { lamports, withdrawer } = world.accounts.get(stakeAccount) ?? {}
   if (lamports === undefined || withdrawer === undefined) return
   world.transact(
