@@ -333,6 +333,18 @@ describe('a list that is read by time', () => {
     assert.equal(again.state, undefined)
   })
 
+  it('keeps a row whose time cannot be right as unreadable', async () => {
+    const window: Window = { unit: 'ms', start: Date.UTC(2026, 0, 1), end: nowMs }
+    for (const insertTime of [0, Math.floor(nowMs / 1_000), nowMs + 2 * dayMs]) {
+      answer = () => ({ body: [{ id: '1', coin: 'BTC', amount: '0.1', status: 1, insertTime }] })
+      const { records } = await reader.fetchPage(request('deposits', window))
+      assert.deepEqual(
+        records.map(({ occurredAtMs, unreadable }) => [occurredAtMs, unreadable]),
+        [[nowMs - 1, 'the time is out of range']],
+      )
+    }
+  })
+
   it('keeps every digit, and a row that it cannot read', async () => {
     answer = () => ({
       body: '[{"id":"1","coin":"BTC","amount":"0.1","status":1,"insertTime":1767225600000},{"odd":1.50}]',

@@ -161,7 +161,7 @@ const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
 }
 
 export function fetchPage(call: Call, stream: StreamName, request: PageRequest, nowMs: number): Promise<Page> {
-  return stream === 'trades' ? fetchTrades(call, request, nowMs) : fetchListPage(call, stream, request)
+  return stream === 'trades' ? fetchTrades(call, request, nowMs) : fetchListPage(call, stream, request, nowMs)
 }
 
 /** A piece of a window: where it starts, how wide it is, and which of its pages is next. */
@@ -178,6 +178,7 @@ async function fetchListPage(
   call: Call,
   stream: Exclude<StreamName, 'trades'>,
   { window, pageMark, state }: PageRequest,
+  nowMs: number,
 ): Promise<Page> {
   const shape = shapes[stream]
   const mark = pageMark === null ? startOf(shape, window) : readMark(pageMark)
@@ -196,7 +197,7 @@ async function fetchListPage(
   const isOver = next.startMs >= window.end
   const learned = withAssets(state, read.codes)
   return {
-    records: keepInside(window, read.records),
+    records: keepInside(window, read.records, nowMs),
     next: isOver ? null : `${next.startMs}:${next.spanMs}:${next.passed}`,
     ...(isOver ? whole : {}),
     ...(learned === undefined ? {} : { state: learned }),

@@ -16,6 +16,7 @@ import { conceal } from '../kit/secret.ts'
 import { listMembers, refuseError, type Row } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
+import { isUndated, keepOddRows, type Unparsed } from './odd-rows.ts'
 import { assertUsable } from './usable-keys.ts'
 
 /** The user's credentials, by ccxt's names. */
@@ -74,9 +75,11 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   const parse = (text: string): unknown => (lastParsed = digits.parse(text))
   const remember = (answer: HttpAnswer): HttpAnswer => (last = answer)
   let opening: Promise<Exchange> | undefined
+  let unparsed: Unparsed | undefined
 
   async function open(): Promise<Exchange> {
     const exchange = await openExchange(facts, keys, io, parse, remember)
+    unparsed = keepOddRows(exchange)
     exchange.setMarketsFromExchange(await loadMarkets(facts, keys, io))
     return exchange
   }
@@ -101,14 +104,12 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       use(call, async (exchange) => {
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
         lastParsed = undefined
-        const rows = await methods[call](key, sinceMs, limit, params)
-        if (rows.every(({ info }) => typeof info !== 'object' || info === null)) refuseError(call, lastParsed)
-        const own = listMembers(lastParsed)
+        unparsed?.clear()
+        const found = await methods[call](key, sinceMs, limit, params)
+        unparsed?.assertIn(found)
+        const answer = lastParsed
         lastParsed = undefined
-        // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
-        const isCut = limit !== undefined && rows.length >= limit
-        const isPicked = !isCut && own.length > rows.length
-        return { rows, own, isPicked, parse: (row) => parseOwn(exchange, call, row) }
+        return toListed(exchange, call, { found, answer, sinceMs, limit })
       }),
     balances: (params) =>
       use('fetchBalance', async (exchange) => {
@@ -130,17 +131,38 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         return new Map(markets.map((market) => [String(market['symbol']), toMarket(market)]))
       }),
     addMarkets: (markets) => use('fetchMarkets', async (exchange) => addUnlisted(exchange, markets)),
-    describeMarkets: (symbols) =>
-      use('fetchMarkets', async (exchange) => {
-        const markets = exchange.markets as unknown as Record<string, Row>
-        return [...symbols].flatMap((symbol) => {
-          const market = Object.hasOwn(markets, symbol) ? markets[symbol] : undefined
-          const known = market?.['spot'] === true ? findKnownMarket(market) : undefined
-          return known === undefined ? [] : [known]
-        })
-      }),
+    describeMarkets: (symbols) => use('fetchMarkets', async (exchange) => listKnown(exchange, symbols)),
     write: digits.write,
   }
+}
+
+interface Found {
+  found: Row[]
+  /** The exchange's own. */
+  answer: unknown
+  sinceMs: number | undefined
+  limit: number | undefined
+}
+
+function toListed(exchange: Exchange, call: ListCall, { found, answer, sinceMs, limit }: Found): Listed {
+  const isRow = (row: Row): boolean => typeof row['info'] === 'object' && row['info'] !== null && !isUndated(row)
+  if (!found.some(isRow)) refuseError(call, answer)
+  const own = listMembers(answer)
+  // ccxt takes the members of an answer without a list for rows.
+  const rows = own.length > 0 || sinceMs === undefined ? found : found.filter((row) => !isUndated(row))
+  // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
+  const isCut = limit !== undefined && rows.length >= limit
+  const isPicked = !isCut && own.length > rows.length
+  return { rows, own, isPicked, parse: (row) => parseOwn(exchange, call, row) }
+}
+
+function listKnown(exchange: Exchange, symbols: ReadonlySet<string>): KnownMarket[] {
+  const markets = exchange.markets as unknown as Record<string, Row>
+  return [...symbols].flatMap((symbol) => {
+    const market = Object.hasOwn(markets, symbol) ? markets[symbol] : undefined
+    const known = market?.['spot'] === true ? findKnownMarket(market) : undefined
+    return known === undefined ? [] : [known]
+  })
 }
 
 /** ccxt may also make a balance without any amount of an answer that it does not understand. */

@@ -57,7 +57,7 @@ export async function fetchPage(
   nowMs: number,
 ): Promise<Page> {
   try {
-    return await fetchRows(client, list, request)
+    return await fetchRows(client, list, request, nowMs)
   } catch (error) {
     if (error instanceof UnknownSymbol && list.by !== null) {
       // The exchange may never return this list again, and `data_hole` would keep the whole connection out of date.
@@ -73,7 +73,7 @@ export async function fetchPage(
   }
 }
 
-async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
+async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest, nowMs: number): Promise<Page> {
   const { window, pageMark, partition, state } = request
   const mark = pageMark === null ? firstMark(list, window) : readMark(pageMark)
   if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
@@ -82,7 +82,7 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
   const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const read = readRows(client, list.stream, listed.rows, markets, window)
+  const read = readRows(client, list.stream, listed.rows, markets, { window, nowMs })
   const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
     throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
@@ -93,10 +93,16 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const filledMs = next === undefined ? undefined : findFilledMoment(list, walked, next, shown)
   // Rows without a higher id do not lead on, and are not the end either.
   const isStuck = list.paging !== undefined && next === undefined && shown.count > 0 && !shown.isOlder
-  const mayMiss = mark.mayMiss || shown.isUnclear || filledMs !== undefined || isStuck
+  // A row whose time is not known may be one that was stored under the key that it had with its time.
+  const isUnclear = shown.isUnclear || read.some(({ hasTime }) => !hasTime)
+  const mayMiss = mark.mayMiss || isUnclear || filledMs !== undefined || isStuck
   const missed = filledMs !== undefined && isPageLength(list, walked, shown.count) ? [toMissed(filledMs)] : []
   return {
-    records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed]),
+    records: keepInside(
+      window,
+      [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed],
+      nowMs,
+    ),
     next: next === undefined ? null : writeMark({ ...next, mayMiss }),
     ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
     ...withLearned(state, partition, read),

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { RawRecord, Window } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
-import { keyLengthMax } from '../kit/records.ts'
+import { isAhead, isPossibleTime, keyLengthMax } from '../kit/records.ts'
 import type { Row } from './answers.ts'
 import type { CcxtClient, Market } from './client.ts'
 import type { StreamName } from './catalogue/facts.ts'
@@ -15,13 +15,15 @@ import type { StreamName } from './catalogue/facts.ts'
 const text = z.string().nullish()
 /** ccxt returns text wherever it uses `number: String`, and numbers where a parser computes a value itself. */
 const amount = z.union([z.string(), z.number().transform(String)]).nullish()
-const ms = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number),
-])
+const ms = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ])
+  .refine(isPossibleTime, 'the time is out of range')
 
 const fee = z.object({ currency: text, cost: amount })
 const tradeSchema = z.object({
@@ -110,7 +112,7 @@ export const parseEntry = (body: string): Entry => stored(entrySchema).parse(par
 export interface ReadRow {
   record: RawRecord
   codes: readonly string[]
-  /** False when the record's time is not the row's. */
+  /** False when the record's time is not the row's, or is wrong. */
   hasTime: boolean
 }
 
@@ -129,11 +131,11 @@ export function readRows(
   stream: StreamName,
   rows: readonly Row[],
   markets: ReadonlyMap<string, Market>,
-  window: Window,
+  at: { window: Window; nowMs: number },
 ): ReadRow[] {
   const counts = new Map<string, number>()
   return rows.map((row) => {
-    const read = readRow(client, stream, row, markets, window)
+    const read = readRow(client, stream, row, markets, at)
     const { key } = read.record
     if (identitySchema.parse(row).id !== undefined) return read
     const count = (counts.get(key) ?? 0) + 1
@@ -148,21 +150,22 @@ function readRow(
   stream: StreamName,
   row: Row,
   markets: ReadonlyMap<string, Market>,
-  window: Window,
+  { window, nowMs }: { window: Window; nowMs: number },
 ): ReadRow {
   const { info } = row
   const known = { ...pick(row, Object.keys(unified[stream].shape)), ...additions(stream, row, markets) }
   const body = write({ ccxt: known, info })
   const identity = identitySchema.parse(known)
   const key = findKey(stream, identity) ?? hash(write(info ?? known))
+  const atMs = identity.timestamp ?? identity.updated
+  const hasTime = atMs !== undefined && !isAhead(atMs, nowMs)
   const parsed = unified[stream].safeParse(known)
   if (!parsed.success) {
     const reason = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
-    const atMs = identity.timestamp ?? identity.updated
     const record = { key, occurredAtMs: atMs ?? window.end - 1, body, unreadable: reason.slice(0, 200) }
-    return { record, codes: [], hasTime: atMs !== undefined }
+    return { record, codes: [], hasTime }
   }
-  return { ...toRead(stream, known as never, body, key), hasTime: true }
+  return { ...toRead(stream, known as never, body, key), hasTime }
 }
 
 /**

@@ -389,6 +389,18 @@ describe('a page of transactions', () => {
     )
   })
 
+  it('a row whose time cannot be right is kept as unreadable, and does not end the walk', async () => {
+    for (const at of ['1970-01-21T00:00:00Z', '2031-01-01T00:00:00Z']) {
+      const { reader } = open(listOf([rowAt('a', at), rowAt('b', at)], '/v2/x?starting_after=b'))
+      const { records, next } = await reader.fetchPage(request())
+      assert.deepEqual(
+        records.map(({ unreadable }) => unreadable),
+        ['the time is out of range', 'the time is out of range'],
+      )
+      assert.equal(next, 'starting_after=b')
+    }
+  })
+
   it('a wallet that received a staking transfer is a staked one', async () => {
     const { reader } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z', { type: 'staking_transfer' })]))
     assert.deepEqual((await reader.fetchPage(request())).state?.['staked'], [walletId])

@@ -27,7 +27,7 @@ export async function fetchPage(call: Call, request: PageRequest, nowMs: number)
   const next = isBelow(window, records) ? null : listNext
   const state = findLearned(request.state, { staked: received, discovered })
   return {
-    records: keepInside(window, [...new Map(records.map((record) => [record.key, record])).values()]),
+    records: keepInside(window, [...new Map(records.map((record) => [record.key, record])).values()], nowMs),
     next,
     ...(next === null ? { complete: window } : {}),
     ...(state === undefined ? {} : { state }),

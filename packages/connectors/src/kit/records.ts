@@ -3,7 +3,7 @@
  * own key and marked, the ledger reports it, and the rest of its page is read as usual.
  */
 import { createHash } from 'node:crypto'
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { RawRecord, Window } from './connector.ts'
 
@@ -11,8 +11,16 @@ const reasonLengthMax = 200
 /** Ids have some tens of characters. PostgreSQL refuses to index some thousand, and the whole page with them. */
 export const keyLengthMax = 300
 
-/** Later years have five digits, which PostgreSQL does not read. */
+/** There was nothing to record before: an earlier time is missing, or in seconds. */
+const timeMinMs = Date.UTC(2009, 0, 1)
+/** Later years have five digits, which PostgreSQL does not read. A time in microseconds is beyond it. */
 const timeMaxMs = Date.UTC(10_000, 0, 1)
+const outOfRange = 'the time is out of range'
+
+/** In epoch milliseconds. */
+export function isPossibleTime(atMs: number): boolean {
+  return atMs >= timeMinMs && atMs < timeMaxMs
+}
 
 /**
  * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that
@@ -28,7 +36,7 @@ export function toRawRecord(
   try {
     const found = read(body)
     if (found.key.length > keyLengthMax) throw new RangeError(`the id is longer than ${keyLengthMax} characters`)
-    if (!(found.occurredAtMs >= 0 && found.occurredAtMs < timeMaxMs)) throw new RangeError('the time is out of range')
+    if (!isPossibleTime(found.occurredAtMs)) throw new RangeError(outOfRange)
     return { ...found, body }
   } catch (error) {
     const isShort = key !== undefined && key.length <= keyLengthMax
@@ -61,7 +69,25 @@ function reasonOf(error: unknown): string {
   return reason.slice(0, reasonLengthMax)
 }
 
-/** Neighbouring windows must share no record and lose none, whatever edges the provider's own filter has. */
-export function keepInside({ start, end }: Window, records: readonly RawRecord[]): RawRecord[] {
-  return records.filter(({ occurredAtMs }) => start <= occurredAtMs && occurredAtMs < end)
+/** A provider's clock may be ahead of ours. */
+const aheadMaxMs = dayMs
+
+/** Whether a time is so far in the future that it is wrong. */
+export function isAhead(atMs: number, nowMs: number): boolean {
+  return atMs > nowMs + aheadMaxMs
+}
+
+/**
+ * Neighbouring windows must share no record and lose none, whatever edges the provider's own filter has. A record of the
+ * far future would be in no window for years, so it stays in this one and is marked.
+ */
+export function keepInside(window: Window, records: readonly RawRecord[], nowMs: number): RawRecord[] {
+  const { start, end } = window
+  return records
+    .map((record) => (isAhead(record.occurredAtMs, nowMs) ? toMisdated(window, record) : record))
+    .filter(({ occurredAtMs }) => start <= occurredAtMs && occurredAtMs < end)
+}
+
+function toMisdated({ end }: Window, { key, body, unreadable = outOfRange }: RawRecord): RawRecord {
+  return { key, occurredAtMs: end - 1, body, unreadable }
 }

@@ -424,6 +424,20 @@ describe('pages of the ledger', () => {
     )
     assert.throws(() => connector.toTransactions([{ ...records[1], stream: 'ledger' } as never], nothingKnown))
   })
+
+  for (const time of ['0', '1688464.484', '1999999999']) {
+    it(`a row whose time cannot be right is kept as unreadable, and does not vanish: ${time}`, async () => {
+      answer = () => ledgerPage([row(1, '1688464484'), row(2, time)], 2)
+      const { records } = await fetchPage('ledger', day, null)
+      assert.deepEqual(
+        records.map(({ key, unreadable }) => [key, unreadable]),
+        [
+          ['L1', undefined],
+          ['L2', 'the time is out of range'],
+        ],
+      )
+    })
+  }
 })
 
 describe('pages of deposits and withdrawals', () => {

@@ -54,7 +54,7 @@ function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
     fetchPage: async ({ stream: name, window, pageMark }) => {
       const stream = krakenDefinition.streams.find((candidate) => candidate.name === name)
       if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
-      return fetchPage(call, stream.name, window, pageMark)
+      return fetchPage(call, stream.name, { window, pageMark }, io.now())
     },
   }
 }

@@ -5,17 +5,17 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import type { Page, Window } from '../kit/connector.ts'
+import type { Page, PageRequest, Window } from '../kit/connector.ts'
 import { isJsonObject, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { keepInside, toPageRows, toRawRecord } from '../kit/records.ts'
 import type { Call } from './client.ts'
 import { pageSize, type StreamName } from './definition.ts'
 import { parseFundingRecord, parseLedgerRow } from './records.ts'
 
-export function fetchPage(call: Call, stream: StreamName, window: Window, pageMark: string | null): Promise<Page> {
-  return stream === 'ledger'
-    ? fetchLedgerPage(call, window, pageMark)
-    : fetchFundingPage(call, stream, window, pageMark)
+type Request = Pick<PageRequest, 'window' | 'pageMark'>
+
+export function fetchPage(call: Call, stream: StreamName, request: Request, nowMs: number): Promise<Page> {
+  return stream === 'ledger' ? fetchLedgerPage(call, request, nowMs) : fetchFundingPage(call, stream, request, nowMs)
 }
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject)
@@ -35,7 +35,7 @@ const ledgerAnswer = z.object({ ledger: jsonObject, count: z.unknown().optional(
  * a part of the window that we had already read: if a window reports more rows at its end than at its beginning, it is
  * read once more.
  */
-async function fetchLedgerPage(call: Call, window: Window, pageMark: string | null): Promise<Page> {
+async function fetchLedgerPage(call: Call, { window, pageMark }: Request, nowMs: number): Promise<Page> {
   const mark = readMark(pageMark)
   const params = {
     ...edges(window),
@@ -59,7 +59,7 @@ async function fetchLedgerPage(call: Call, window: Window, pageMark: string | nu
   const next = mark.cursor !== null || offered !== '' ? followCursor(walk, keys, offered) : followOffset(walk, keys)
   const again = next === null && hasGrown(walk.countFirst, count) ? firstMark : next
   return {
-    records: keepInside(window, records),
+    records: keepInside(window, records, nowMs),
     next: again === null ? null : JSON.stringify(again),
     ...(again === null ? { complete: window } : {}),
   }
@@ -120,8 +120,8 @@ const fundingLists = {
 async function fetchFundingPage(
   call: Call,
   stream: Exclude<StreamName, 'ledger'>,
-  window: Window,
-  pageMark: string | null,
+  { window, pageMark }: Request,
+  nowMs: number,
 ): Promise<Page> {
   const { endpoint, members } = fundingLists[stream]
   const params = { ...edges(window), cursor: pageMark ?? 'true', limit: String(pageSize) }
@@ -132,7 +132,7 @@ async function fetchFundingPage(
       return { key: refid, occurredAtMs: timeMs, ...(status === 'pending' ? { pending: true } : {}) }
     }),
   )
-  return { records: keepInside(window, records), next: rows.length === 0 || cursor === '' ? null : cursor }
+  return { records: keepInside(window, records, nowMs), next: rows.length === 0 || cursor === '' ? null : cursor }
 }
 
 const cursorPage = jsonObject.pipe(z.looseObject({ next_cursor: text }))

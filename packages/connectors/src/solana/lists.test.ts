@@ -7,6 +7,8 @@ import { connector } from './connector.ts'
 import { friend, rent, startNode, toNamedMint, tokenProgram, usdc, wallet, type TestTransaction } from './test-node.ts'
 import { day, ownUsdc, stake, unknownMint, open, isFault, receive, walk } from './test-wallet.ts'
 
+const firstBlockSeconds = Date.UTC(2015, 0, 1) / 1_000
+
 describe('lists of a Solana wallet', () => {
   const now = 1_760_000_000
   const recent = { start: (now - 30 * day) * 1_000, end: now * 1_000 }
@@ -330,7 +332,7 @@ describe('lists of a Solana wallet', () => {
   }
 
   it('rewards are requested by epoch, from when the account became the wallet’s to the last epoch that was paid', async () => {
-    const node = startNode()
+    const node = Object.assign(startNode(), { firstBlockSeconds })
     const state = ownedSince(790 * 432_000 + 5)
     for (const epoch of [791, 795, 799, 800]) {
       node.rewards.set(`${stake}:${epoch}`, { amount: 7_000_001n, effectiveSlot: (epoch + 1) * 432_000 })
@@ -338,7 +340,7 @@ describe('lists of a Solana wallet', () => {
     const rewards = await walk(open(node), stake, recent, { stream: 'rewards', state })
     assert.deepEqual([rewards.keys, rewards.lastingMark], [['791', '795', '799'], '800'])
     const [record] = rewards.pages.flatMap(({ records }) => records)
-    assert.equal(record?.occurredAtMs, 792 * 432_000 * 1_000)
+    assert.equal(record?.occurredAtMs, (firstBlockSeconds + 792 * 432_000) * 1_000)
     assert.match(record.body, /"postBalance":9007199254740993[,}]/)
     // In the first blocks of an epoch the last one is still being paid.
     Object.assign(node.epoch, { epoch: 801, slotIndex: 100, absoluteSlot: 801 * 432_000 + 100 })
@@ -352,7 +354,7 @@ describe('lists of a Solana wallet', () => {
   })
 
   it('rewards that were paid to another owner are left out, and later epochs are requested as they come', async () => {
-    const node = startNode()
+    const node = Object.assign(startNode(), { firstBlockSeconds })
     for (const epoch of [698, 699, 700, 702, 703, 799])
       node.rewards.set(`${stake}:${epoch}`, { amount: 1n, effectiveSlot: (epoch + 1) * 432_000 })
     const state = ownedSince(700 * 432_000 + 5, 703 * 432_000 + 5)
@@ -362,7 +364,7 @@ describe('lists of a Solana wallet', () => {
   })
 
   it('rewards wait until it is known who owned the account when they were paid', async () => {
-    const node = startNode()
+    const node = Object.assign(startNode(), { firstBlockSeconds })
     node.rewards.set(`${stake}:799`, { amount: 1n, effectiveSlot: 800 * 432_000 })
     const state = ownedSince(798 * 432_000)
     const known = (state['ownership'] as Record<string, object>)[stake]

@@ -70,6 +70,8 @@ export function toAnswer({
 }
 
 export interface TestNode {
+  /** The time of slot 0, where slots count from there and not in epoch seconds. */
+  firstBlockSeconds?: number
   io: Io
   nowMs: number
   transactions: TestTransaction[]
@@ -161,7 +163,7 @@ function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
       })
     }
     case 'getBlockTime':
-      return Number(first)
+      return (node.firstBlockSeconds ?? 0) + Number(first)
     default:
       throw new Error(`the node of these tests does not have ${method}`)
   }
