@@ -74,12 +74,20 @@ function bookDust(body: Body): Booked {
   ])
 }
 
-/** Rewards have no id: a record is known by what it says. */
+/** Rewards have no id: a record is known by what it says, with its amount without the zeros at the end. */
 function bookReward(body: Body): Booked {
   const isFlexible = body['rewards'] !== undefined
   const amount = isFlexible ? 'rewards' : 'amount'
   const product = isFlexible ? body['projectId'] : body['positionId']
-  const parts = [text(body, 'time'), body['type'], product, body['asset'], body[amount]]
+  const parts = [
+    text(body, 'time'),
+    body['type'],
+    product,
+    body['asset'],
+    text(body, amount)
+      .replace(/(\.\d*?)0+$/, '$1')
+      .replace(/\.$/, ''),
+  ]
   const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
   return one(isFlexible ? 'earn_flexible' : 'earn_locked', key, true, [plus(body, 'asset', amount)])
 }

@@ -213,6 +213,11 @@ function contentKey(...parts: readonly (string | null | undefined)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
+/** A row stays the same row if its amount is written with fewer zeros. */
+function toCanonical(amount: string): string {
+  return findDecimal(amount) ?? amount
+}
+
 /** By list: the key of a record, its time, and the assets that it names. */
 export const headReaders: Readonly<Record<StreamName, (body: string) => Head>> = {
   trades(body) {
@@ -221,7 +226,7 @@ export const headReaders: Readonly<Record<StreamName, (body: string) => Head>> =
   },
   deposits(body) {
     const row = parseDeposit(body)
-    const key = textOf(row.id) ?? contentKey(row.txId, row.coin, row.insertTime, row.amount)
+    const key = textOf(row.id) ?? contentKey(row.txId, row.coin, row.insertTime, toCanonical(row.amount))
     return headOf(key, Number(row.insertTime), [row.coin], depositProgress(row))
   },
   withdrawals(body) {
@@ -242,11 +247,11 @@ export const headReaders: Readonly<Record<StreamName, (body: string) => Head>> =
   },
   earn_flexible(body) {
     const { asset, rewards, projectId, type, time } = parseFlexibleReward(body)
-    return headOf(contentKey(time, type, projectId, asset, rewards), Number(time), [asset])
+    return headOf(contentKey(time, type, projectId, asset, toCanonical(rewards)), Number(time), [asset])
   },
   earn_locked(body) {
     const { asset, amount, positionId, type, time } = parseLockedReward(body)
-    return headOf(contentKey(time, type, positionId, asset, amount), Number(time), [asset])
+    return headOf(contentKey(time, type, positionId, asset, toCanonical(amount)), Number(time), [asset])
   },
   fiat_buys: readPayment,
   fiat_sells: readPayment,

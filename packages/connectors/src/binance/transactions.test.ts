@@ -225,6 +225,10 @@ describe('Simple Earn', () => {
   it('rewards are interest, and two with different contents are two transactions', () => {
     const reward = { asset: 'BUSD', rewards: '0.00006408', projectId: 'USDT001', type: 'BONUS', time: 1577233578000 }
     assert.deepEqual(changesOf(single('earn_flexible', reward)), { BUSD: '0.00006408' })
+    assert.equal(
+      record('earn_flexible', reward).key,
+      record('earn_flexible', { ...reward, rewards: `${reward.rewards}00` }).key,
+    )
     assert.notEqual(record('earn_flexible', reward).key, record('earn_flexible', { ...reward, type: 'REALTIME' }).key)
     const locked = { positionId: '123123', time: 1577233578000, asset: 'BNB', lockPeriod: '30', amount: '21312.23223' }
     assert.deepEqual(changesOf(single('earn_locked', locked)), { BNB: '21312.23223' })

@@ -191,3 +191,16 @@ describe('a row with a number that ccxt cannot compute with', () => {
     unparsed.assertIn([])
   })
 })
+
+describe('a transfer without an id', () => {
+  const deposit = { timestamp: atMs, symbol: 'BTC', amount: '0.1', txId: 'aa', fee: '0', status: 'completed' }
+
+  it('is one record, however many zeros its amount ends with', async () => {
+    const pages = await Promise.all(
+      ['0.1', '0.10000000', '1e-1'].map((amount) =>
+        fetchPage(openBitvavo({ depositHistory: [{ ...deposit, amount }] }), 'deposits'),
+      ),
+    )
+    assert.equal(new Set(pages.map(({ records }) => records[0]?.key)).size, 1)
+  })
+})

@@ -4,6 +4,7 @@
  * does not need ccxt, and a better parser can read the rows again.
  */
 import { createHash } from 'node:crypto'
+import { findDecimal } from '@assay/core'
 import { z } from 'zod'
 import type { RawRecord, Window } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
@@ -237,7 +238,8 @@ function transferKey(stream: StreamName, row: Transfer): string {
   if (typeof id === 'string' && id !== '') return toKey(id)
   const isDated = typeof timestamp === 'number'
   const place = isWithdrawal(stream, row) && isDated ? [timestamp] : [timestamp, txid]
-  return hash(JSON.stringify([...place, currency, moved, addressTo ?? address]))
+  // An exchange may write 0.1 as 0.10000000 another time.
+  return hash(JSON.stringify([...place, currency, findDecimal(moved) ?? moved, addressTo ?? address]))
 }
 
 /**
