@@ -204,3 +204,25 @@ describe('a transfer without an id', () => {
     assert.equal(new Set(pages.map(({ records }) => records[0]?.key)).size, 1)
   })
 })
+
+describe('a list of both deposits and withdrawals', () => {
+  const types = { Deposit: 'deposit', Withdrawal: 'withdrawal', AdminCredit: 'deposit', AdminDebit: undefined }
+  for (const [type, category] of Object.entries(types)) {
+    it(`has ${category === undefined ? 'an unreadable row' : `a ${category}`} for the type ${type}`, async () => {
+      const row = { type, status: 'Complete', timestampms: atMs, eid: 7, currency: 'BTC', amount: '0.5' }
+      const io = toIo((path) => (path.endsWith('/transfers') ? [row] : path.endsWith('/symbols') ? ['btcusd'] : []))
+      const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32) }
+      const connector = createCcxtConnector('gemini')
+      const { records } = await fetchPage(connector.open(key, io), 'transfers')
+      const [record] = records
+      assert.ok(record !== undefined)
+      if (category === undefined) return assert.match(record.unreadable ?? '', /^type: /)
+      const stored = { ...record, stream: 'transfers', partition: '' }
+      const facts = { addresses: new Set<string>(), state: {} }
+      assert.deepEqual(
+        connector.toTransactions([stored], facts).map((draft) => draft.category),
+        [category],
+      )
+    })
+  }
+})

@@ -45,6 +45,8 @@ const tradeSchema = z.object({
   quote: text,
   isSpot: z.boolean().nullish(),
 })
+/** ccxt passes on words of an exchange that it does not know. These say that coins arrive; we have no list of them. */
+const incomingTypes: ReadonlySet<string> = new Set(['deposit', 'admincredit', 'reward'])
 const transferSchema = z
   .object({
     id: text,
@@ -64,6 +66,11 @@ const transferSchema = z
     comment: text,
   })
   .refine(({ timestamp, updated }) => typeof (timestamp ?? updated) === 'number', 'timestamp: missing')
+/** Other types may take coins as well as bring them: Gemini's `admindebit`, `withdraw` of INDODAX. */
+const typedTransferSchema = transferSchema.refine(
+  ({ type }) => typeof type === 'string' && (type === 'withdrawal' || incomingTypes.has(type)),
+  { path: ['type'], message: 'neither a deposit nor a withdrawal' },
+)
 const entrySchema = z.object({
   id: text,
   timestamp: ms,
@@ -88,7 +95,7 @@ const unified = {
   trades: tradeSchema,
   deposits: transferSchema,
   withdrawals: transferSchema,
-  transfers: transferSchema,
+  transfers: typedTransferSchema,
   ledger: entrySchema,
 }
 
