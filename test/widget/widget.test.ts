@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { Page, Request, Route } from 'playwright-core'
 import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { servePages } from './static-host.ts'
 import { until } from '../until.ts'
@@ -349,6 +349,28 @@ describe('the connect widget', () => {
         await seeHeading(second, 'All done')
         await second.reload()
         await seeHeading(second, 'All done')
+      }))
+
+    it('reloaded while “Finish” is under way ends at the application', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A new account')
+        await seeHeading(page, 'Connected')
+        const held = Promise.withResolvers<Request>()
+        await page.route('**/session/finish', (route) => held.resolve(route.request()), { times: 1 })
+        await button(page, 'Finish').click()
+        const request = await held.promise
+        const [method, headers, data] = [request.method(), await request.allHeaders(), request.postData() ?? '']
+        await page.reload()
+        await seeHeading(page, 'Connected')
+        // The service gets to it now, and its answer goes nowhere.
+        const { authorization = '', 'content-type': type = '' } = headers
+        const sent = { method, headers: { authorization, 'content-type': type }, data }
+        assert.equal((await page.request.fetch(request.url(), sent)).status(), 200)
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       }))
 
     for (const [then, goOn] of [

@@ -79,7 +79,7 @@ async function beginFlow(authUrl: string, query: string): Promise<Opening> {
     const api = createSessionApi(authUrl, begun.session_secret)
     // A login token works once, and the application chose the user.
     const request = new URLSearchParams(query).has('login_token') ? null : query
-    const start = { session: begun.session, codeSentTo: null, view: null, request, answer: undefined }
+    const start = { session: begun.session, codeSentTo: null, view: null, request, hasAsked: false, answer: undefined }
     return { kind: 'flow', api, start }
   } catch (error) {
     const reason = toStopReason(error)
@@ -124,7 +124,10 @@ async function resume(authUrl: string, answer: Start['answer']): Promise<Opening
     return {
       kind: 'flow',
       api,
-      start: { session, codeSentTo: kept.codeSentTo, view: kept.view, request: kept.request, answer },
+      start: {
+        ...{ session, answer, codeSentTo: kept.codeSentTo, view: kept.view },
+        ...{ request: kept.request, hasAsked: kept.hasAsked },
+      },
     }
   } catch (error) {
     if (error instanceof Problem && error.status === 401) forgetSecret(kept.sessionId)

@@ -17,6 +17,8 @@ export interface Kept {
   view: View | null
   /** The application's request, to begin it again with another email address; null if a login token was in it. */
   request: string | null
+  /** Whether this tab has asked for the end of the session: then a lost answer is asked for again. */
+  hasAsked: boolean
   /** How the session ended, for a person who comes back to its pages with the browser's Back. */
   ended?: Ended
 }
@@ -53,7 +55,14 @@ export function writeKept(kept: Kept): void {
 /** The client stays, so that "Back to Northwind" still knows where. */
 export function forgetSecret(sessionId: string, ended?: Ended): void {
   const kept = readKept(sessionId)
-  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null, request: null, ...(ended && { ended }) })
+  if (kept === undefined) return
+  // The first end is the tab's own, and knows the way back.
+  writeKept({ ...kept, secret: '', view: null, request: null, ...(ended && { ended: kept.ended ?? ended }) })
+}
+
+export function keepAsked(sessionId: string): void {
+  const kept = readKept(sessionId)
+  if (kept !== undefined) writeKept({ ...kept, hasAsked: true })
 }
 
 export function toEnded(redirectTo: string): Ended {

@@ -10,7 +10,7 @@ import type { AddAnswer, AddRequest, ProviderAnswer, ConnectSession, SessionApi 
 import { useSpeech } from '../texts/index.ts'
 import { leave, sendMessage } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
-import { forgetSecret, toEnded, writeKept, type Ended } from './storage.ts'
+import { forgetSecret, keepAsked, toEnded, writeKept, type Ended } from './storage.ts'
 import { useFlowHistory, type FlowHistory } from './use-flow-history.ts'
 import { isConsentComplete, type Screen, type View } from './view.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
@@ -20,6 +20,7 @@ export interface Start {
   codeSentTo: string | null
   view: View | null
   request: string | null
+  hasAsked: boolean
   /** The answer of a provider's sign-in page, on /callback. */
   answer: ProviderAnswer | undefined
 }
@@ -53,11 +54,11 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   const showAdded = useAdded(api, setSession, go, draft)
   const { language } = useSpeech()
 
+  const conclude = useConclusion(session, start.hasAsked, { run, stop })
   useEffect(() => {
     const kept = { sessionId, secret: api.secret, client: session.client, codeSentTo, request: start.request }
-    if (running.stopped === null) writeKept({ ...kept, view: entry.view })
+    if (running.stopped === null) writeKept({ ...kept, view: entry.view, hasAsked: conclude.hasAsked() })
   }, [api, session.client, entry, codeSentTo, running.stopped])
-  const conclude = useConclusion(session, { run, stop })
   const finish = (): void => conclude(() => api.finish())
   const onSession = useTaking(setSession, () => conclude.noteFinished(finish))
   const isOver = running.stopped !== null
@@ -119,12 +120,17 @@ interface Conclude {
   (ask: () => Promise<{ redirect_to: string }>): void
   /** The service says that the session is finished; `finish` asks for its answer again. */
   noteFinished: (finish: () => void) => void
+  hasAsked: () => boolean
 }
 
 /** How a session ends: the browser, or the page around a frame, takes the answer to the application. */
-function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'run' | 'stop'>): Conclude {
-  /** Whether this page has asked for the end of the session, and whether the answer was lost. */
-  const standing = useRef<'open' | 'asked' | 'lost'>('open')
+function useConclusion(
+  session: ConnectSession,
+  hadAsked: boolean,
+  { run, stop }: Pick<Running, 'run' | 'stop'>,
+): Conclude {
+  /** Whether this tab has asked for the end of the session, and whether the answer was lost, as by a reload. */
+  const standing = useRef<'open' | 'asked' | 'lost'>(hadAsked ? 'lost' : 'open')
   const end = (ended: Ended): void => {
     forgetSecret(session.session_id, ended)
     stop({ name: ended.outcome })
@@ -132,6 +138,7 @@ function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'ru
   const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
     run(async () => {
       standing.current = 'asked'
+      keepAsked(session.session_id)
       const { redirect_to } = await ask().catch((error: unknown) => {
         standing.current = 'lost'
         throw error
@@ -145,7 +152,7 @@ function useConclusion(session: ConnectSession, { run, stop }: Pick<Running, 'ru
     // Another tab of this session has the answer.
     else if (standing.current === 'open') end({ outcome: 'finished', home: null })
   }
-  return Object.assign(conclude, { noteFinished })
+  return Object.assign(conclude, { noteFinished, hasAsked: () => standing.current !== 'open' })
 }
 
 /** Takes the news of a session, until it is finished. */
