@@ -226,3 +226,42 @@ describe('a list of both deposits and withdrawals', () => {
     })
   }
 })
+
+describe('a transfer', () => {
+  const key = { type: 'api_key' as const, apiKey: 'k', secretKey: 's'.repeat(32) }
+  const symbols = {
+    ETHUSDT: {
+      ...{ type: 'spot', base_currency: 'ETH', quote_currency: 'USDT', status: 'working', quantity_increment: '0.1' },
+      ...{ tick_size: '0.1', take_rate: '0.1', make_rate: '0.1', fee_currency: 'USDT' },
+    },
+  }
+  const sent = {
+    ...{ id: 1, created_at: new Date(atMs).toISOString(), status: 'PENDING', type: 'WITHDRAW', subtype: 'BLOCKCHAIN' },
+    native: { tx_id: 'a', index: 1, currency: 'ETH', amount: '1', fee: '0', address: 'x', hash: null },
+  }
+  const fetchSent = (row: object): Promise<Page> => {
+    const io = toIo((path) => (path.includes('/transactions') ? [row] : path.includes('/symbol') ? symbols : {}))
+    return fetchPage(createCcxtConnector('hitbtc').open(key, io), 'withdrawals')
+  }
+  const toLines = ({ records }: Page): unknown[] => records.map(({ pending, unreadable }) => unreadable ?? pending)
+
+  it('is read by its own time, whatever the time of its last change is', async () => {
+    for (const updated_at of [new Date(atMs).toISOString(), '0001-01-01T00:00:00.000Z', null]) {
+      assert.deepEqual(toLines(await fetchSent({ ...sent, updated_at })), [true])
+    }
+  })
+
+  it('without a time is left out until it is finished', async () => {
+    for (const status of ['PENDING', 'FAILED']) {
+      assert.deepEqual(toLines(await fetchSent({ ...sent, status, created_at: null })), [])
+    }
+    assert.equal(toLines(await fetchSent({ ...sent, status: 'SUCCESS', created_at: null })).length, 1)
+  })
+
+  it('has the network that the exchange names where ccxt does not know it', async () => {
+    const exchange = new (await loadExchange('htx'))({ number: String })
+    assert.throws(() => exchange.networkIdToCode('usdterc20', 'USDT'), TypeError)
+    keepOddRows(exchange)
+    assert.equal(exchange.networkIdToCode('usdterc20', 'USDT'), 'usdterc20')
+  })
+})

@@ -5,6 +5,7 @@
  * Such rows stay in their list, and records.ts marks them as unreadable. ccxt still decides which rows a list has: of an
  * endpoint that several lists share, it picks the rows by their kind and market, as it does for a list without a start.
  */
+import { SourceError } from '@assay/core'
 import type { Exchange } from 'ccxt'
 import { isPossibleTime } from '../kit/records.ts'
 import type { Row } from './answers.ts'
@@ -18,6 +19,7 @@ export interface Unparsed {
 
 export function keepOddRows(exchange: Exchange): Unparsed {
   keepUndated(exchange)
+  keepUnknownNetworks(exchange)
   return keepUnparsed(exchange)
 }
 
@@ -46,8 +48,28 @@ function split(exchange: Exchange, rows: unknown, since: unknown): { dated: unkn
   // Without a start ccxt leaves out nothing.
   if (since === undefined || since === null || rows === undefined) return { dated: rows, undated: [] }
   const all = exchange.toArray(rows) as Row[]
-  const isOdd = (row: Row): boolean => isObject(row['info']) && isUndated(row)
+  const isOdd = (row: Row): boolean => isObject(row['info']) && isUndated(row) && !isUnfinished(row)
   return { dated: all.filter((row) => !isOdd(row)), undated: all.filter(isOdd) }
+}
+
+/**
+ * A transfer may have no time before it is completed, and none if it failed. It moves nothing until then, and comes again
+ * with its time.
+ */
+function isUnfinished({ status }: Row): boolean {
+  return status !== undefined && status !== null && status !== 'ok'
+}
+
+/** HTX's parser looks a network up in a list that ccxt makes of the currencies, which we do not ask for. */
+function keepUnknownNetworks(exchange: Exchange): void {
+  const toCode = exchange.networkIdToCode.bind(exchange)
+  exchange.networkIdToCode = (networkId, currencyCode) => {
+    try {
+      return toCode(networkId, currencyCode)
+    } catch {
+      return networkId
+    }
+  }
 }
 
 type Parser = (row: unknown, of?: Row) => unknown
@@ -61,7 +83,7 @@ function keepUnparsed(exchange: Exchange): Unparsed {
       try {
         return parse(row, of)
       } catch (error) {
-        if (!isObject(row)) throw error
+        if (!isObject(row) || !isOfNumber(error)) throw error
         failed.set(row, error)
         // With the market or currency that was asked for, by which ccxt picks the rows of a list.
         return { info: row, symbol: of?.['symbol'], currency: of?.['code'] }
@@ -76,6 +98,14 @@ function keepUnparsed(exchange: Exchange): Unparsed {
       for (const [row, error] of failed) if (!kept.has(row)) throw error
     },
   }
+}
+
+/**
+ * What BigInt throws for a text that is not a number, and kit/ccxt.ts for one that is too long. A parser that fails
+ * otherwise may fail at every row.
+ */
+function isOfNumber(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof RangeError || error instanceof SourceError
 }
 
 function isObject(value: unknown): value is object {

@@ -52,7 +52,8 @@ const transferSchema = z
     id: text,
     txid: text,
     timestamp: ms.nullish(),
-    updated: ms.nullish(),
+    /** Used only where there is no other time. */
+    updated: ms.nullish().catch(undefined),
     type: text,
     currency: z.string().min(1),
     amount: amount.pipe(z.string()),
