@@ -120,21 +120,20 @@ export function judge(weighed: Weighed, running: Break | undefined, where: Inter
   }
   // Records that do not follow from each other are a fault even where two faults cancel each other.
   const amount = isZero(difference) ? (running?.amount ?? zero) : difference
-  const found = findCause(amount, add(weighed.opening, weighed.posted), at, around)
+  const found = findCause(amount, at, around)
   const grade = found.cause === 'unexplained' ? 'open' : 'explained'
   // A cause may name a transaction, and that is where to look first. It is still a guess: another fault may have moved
   // the same amount. So the interval in which the difference appeared stays as wide as it is known.
   return { grade, difference, causes: [{ amount, ...found }], firstBad: at }
 }
 
-function findCause(amount: Decimal, computed: Decimal, at: Interval, around: Circumstances): Omit<Cause, 'amount'> {
+function findCause(amount: Decimal, at: Interval, around: Circumstances): Omit<Cause, 'amount'> {
   const hole = around.holes.find((one) => overlaps(one, at))
   if (hole !== undefined) return { cause: 'coverage_hole', ...hole }
   const pending = findSumOfSome(around.pending, amount)
   if (pending !== undefined) return { cause: 'pending', ...toSpan(pending) }
   // A rebasing token grows whether or not there is such a record, which strangers can send to any wallet at any time.
-  // More than as much again is rather a deposit that cannot be read.
-  const isGrowth = around.rebases && isPositive(amount) && compare(amount, computed) <= 0
+  const isGrowth = around.rebases && isPositive(amount)
   const unreadable = isGrowth ? undefined : around.unreadable.find((one) => overlaps(one, at))
   if (unreadable !== undefined) return { cause: 'unreadable_record', ...unreadable }
   // A movement of unknown meaning may not have moved anything at all.
