@@ -256,6 +256,12 @@ describe('a transfer', () => {
       assert.deepEqual(toLines(await fetchSent({ ...sent, status, created_at: null })), [])
     }
     assert.equal(toLines(await fetchSent({ ...sent, status: 'SUCCESS', created_at: null })).length, 1)
+    assert.equal(toLines(await fetchSent({ ...sent, status: 'COMPLETED', created_at: null })).length, 1)
+  })
+
+  it('has the time of its last change where it has no other', async () => {
+    const updated_at = new Date(atMs).toISOString()
+    assert.deepEqual(toLines(await fetchSent({ ...sent, created_at: null, updated_at })), [true])
   })
 
   it('has the network that the exchange names where ccxt does not know it', async () => {

@@ -48,16 +48,8 @@ function split(exchange: Exchange, rows: unknown, since: unknown): { dated: unkn
   // Without a start ccxt leaves out nothing.
   if (since === undefined || since === null || rows === undefined) return { dated: rows, undated: [] }
   const all = exchange.toArray(rows) as Row[]
-  const isOdd = (row: Row): boolean => isObject(row['info']) && isUndated(row) && !isUnfinished(row)
+  const isOdd = (row: Row): boolean => isObject(row['info']) && isUndated(row)
   return { dated: all.filter((row) => !isOdd(row)), undated: all.filter(isOdd) }
-}
-
-/**
- * A transfer may have no time before it is completed, and none if it failed. It moves nothing until then, and comes again
- * with its time.
- */
-function isUnfinished({ status }: Row): boolean {
-  return status !== undefined && status !== null && status !== 'ok'
 }
 
 /** HTX's parser looks a network up in a list that ccxt makes of the currencies, which we do not ask for. */

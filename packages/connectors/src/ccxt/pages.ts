@@ -97,12 +97,9 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const isUnclear = shown.isUnclear || read.some(({ hasTime }) => !hasTime)
   const mayMiss = mark.mayMiss || isUnclear || filledMs !== undefined || isStuck
   const missed = filledMs !== undefined && isPageLength(list, walked, shown.count) ? [toMissed(filledMs)] : []
+  const kept = read.filter(({ isUnfinished }) => isUnfinished !== true).map(({ record }) => record)
   return {
-    records: keepInside(
-      window,
-      [...new Map(read.map(({ record }) => [record.key, record])).values(), ...missed],
-      nowMs,
-    ),
+    records: keepInside(window, [...new Map(kept.map((record) => [record.key, record])).values(), ...missed], nowMs),
     next: next === undefined ? null : writeMark({ ...next, mayMiss }),
     ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
     ...withLearned(state, partition, read),

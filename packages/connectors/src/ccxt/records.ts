@@ -105,6 +105,7 @@ const time = ms.optional().catch(undefined)
 /** What is known of a row, whatever else is wrong with it. */
 const identitySchema = z.object({ id: ownId, order: ownId, timestamp: time, updated: time })
 type Identity = z.infer<typeof identitySchema>
+const statusSchema = z.object({ status: text.catch(undefined) })
 
 /** Undefined for a row without a time. */
 export function findTimeMs(row: Row): number | undefined {
@@ -123,6 +124,8 @@ export interface ReadRow {
   codes: readonly string[]
   /** False when the record's time is not the row's, or is wrong. */
   hasTime: boolean
+  /** A transfer may have no time before it is completed, and none if it failed. It moves nothing until it has one. */
+  isUnfinished?: true
 }
 
 /**
@@ -172,7 +175,9 @@ function readRow(
   if (!parsed.success) {
     const reason = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
     const record = { key, occurredAtMs: atMs ?? window.end - 1, body, unreadable: reason.slice(0, 200) }
-    return { record, codes: [], hasTime }
+    const isUnfinished =
+      atMs === undefined && isTransferList(stream) && toProgress(statusSchema.parse(row)) !== 'confirmed'
+    return { record, codes: [], hasTime, ...(isUnfinished ? { isUnfinished } : {}) }
   }
   return { ...toRead(stream, known as never, body, key), hasTime }
 }
@@ -248,6 +253,10 @@ function transferKey(stream: StreamName, row: Transfer): string {
   const place = isWithdrawal(stream, row) && isDated ? [timestamp] : [timestamp, txid]
   // An exchange may write 0.1 as 0.10000000 another time.
   return hash(JSON.stringify([...place, currency, findDecimal(moved) ?? moved, addressTo ?? address]))
+}
+
+function isTransferList(stream: StreamName): boolean {
+  return stream !== 'trades' && stream !== 'ledger'
 }
 
 /**
