@@ -140,6 +140,16 @@ const hitbtc: About = {
   },
 }
 
+// gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
+// days"). Its times are in seconds, which ccxt forgets for the account book.
+const gate: About = {
+  lists: {
+    deposits: { spanDays: 30 },
+    withdrawals: { spanDays: 30 },
+    ledger: { since: 'from', until: 'to', unit: 's', spanDays: 30 },
+  },
+}
+
 const abouts: Readonly<Record<string, About>> = {
   alpaca: { aliases: ['Alpaca Markets'] },
   bequant: hitbtc,
@@ -155,8 +165,14 @@ const abouts: Readonly<Record<string, About>> = {
     color: '#f0b90b',
     permissions: ['Can Read'],
     leaveEmpty: ['Enable Spot Trading', 'Enable Withdrawals'],
-    // docs.binance.us: "fromId: trade id to fetch from", which lifts the limit of 24 hours.
-    lists: { trades: { paging: { kind: 'id', param: 'fromId' } } },
+    // docs.binance.us: "fromId: trade id to fetch from", which lifts the limit of 24 hours. Deposits and withdrawals are
+    // listed for less than 90 days at a time, in pages of at most 1,000. ccxt does not pass on a later end.
+    launched: '2019-09-01',
+    lists: {
+      trades: { paging: { kind: 'id', param: 'fromId' } },
+      deposits: { spanDays: 90, limit: 1000 },
+      withdrawals: { until: 'endTime', spanDays: 90, limit: 1000 },
+    },
   },
   binanceusdm: {
     name: 'Binance Futures (USDⓈ-M)',
@@ -213,6 +229,9 @@ const abouts: Readonly<Record<string, About>> = {
     permissions: ['Read-only'],
     leaveEmpty: ['Read-write', 'Withdraw'],
     third: 'Passphrase',
+    // bitget.com/api-doc: at most 90 days, and 30 days for unified accounts.
+    lists: { deposits: { spanDays: 30 }, withdrawals: { spanDays: 30 }, ledger: { spanDays: 30 } },
+    launched: '2018-01-01',
   },
   bithumb: {
     aliases: ['빗썸'],
@@ -299,6 +318,7 @@ const abouts: Readonly<Record<string, About>> = {
   digifinex: { aliases: ['DFT'] },
   fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
   gate: {
+    ...gate,
     name: 'Gate',
     aliases: ['Gate.io', 'Gateio', 'GT'],
     website: 'https://www.gate.com',
@@ -306,7 +326,7 @@ const abouts: Readonly<Record<string, About>> = {
     color: '#2354e6',
     permissions: ['Read Only'],
   },
-  gateeu: { name: 'Gate Europe', aliases: ['Gate EU', 'Gate.io EU'] },
+  gateeu: { ...gate, name: 'Gate Europe', aliases: ['Gate EU', 'Gate.io EU'] },
   gemini: {
     rank: 15,
     color: '#00dcfa',
@@ -411,7 +431,12 @@ const abouts: Readonly<Record<string, About>> = {
     launched: '2024-05-01',
     lists: { trades: { spanDays: 30, retentionDays: null, limit: 100 } },
   },
-  tokocrypto: { aliases: ['Toko'] },
+  // tokocrypto.com's API answers like Binance's, for less than 90 days at a time. It opened in 2018.
+  tokocrypto: {
+    aliases: ['Toko'],
+    launched: '2018-01-01',
+    lists: { deposits: { until: 'endTime', spanDays: 90 }, withdrawals: { until: 'endTime', spanDays: 90 } },
+  },
   upbit: {
     aliases: ['업비트', 'Dunamu'],
     rank: 20,

@@ -1,0 +1,133 @@
+/**
+ * Lists of exchanges that answer for a limited range of time, and ccxt's part in it: Gate refuses more than 30 days
+ * (gate.com, API v4), Bitget 30 (bitget.com/api-doc, unified accounts), Binance.US 90 (docs.binance.us). Of a longer
+ * range at Binance.US, ccxt asks only for the beginning.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayMs } from '@assay/core'
+import type { Io, Page } from '../kit/connector.ts'
+import { createCcxtConnector } from './connector.ts'
+
+const nowMs = Date.parse('2026-03-02T12:00:00Z')
+const times = [20, 100, 400, 900, 1_500].map((days) => nowMs - days * dayMs)
+
+interface Exchange {
+  id: string
+  list: string
+  /** The exchange's parameters, what a second is in them, and how many days they may span. */
+  bounds: { start: string; end: string; second: number; daysMax: number }
+  toRow(atMs: number): object
+  wrap(rows: object[]): unknown
+  path: string
+  markets: (path: string) => unknown
+}
+
+const binanceus = {
+  id: 'binanceus',
+  bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 90 },
+  wrap: (rows: object[]) => rows,
+  markets: () => ({
+    symbols: [{ symbol: 'BTCUSD', status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USD', filters: [] }],
+  }),
+}
+const gate = {
+  id: 'gate',
+  bounds: { start: 'from', end: 'to', second: 1, daysMax: 30 },
+  wrap: (rows: object[]) => rows,
+  markets: (path: string) =>
+    path.endsWith('/currency_pairs')
+      ? [{ id: 'BTC_USDT', base: 'BTC', quote: 'USDT', fee: '0.2', amount_precision: 5, precision: 1 }]
+      : [],
+}
+const bitget = {
+  id: 'bitget',
+  bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 30 },
+  wrap: (rows: object[]) => ({ code: '00000', data: rows }),
+  markets: (path: string) => ({
+    code: '00000',
+    data: path.endsWith('/symbols')
+      ? [{ symbol: 'BTCUSDT', baseCoin: 'BTC', quoteCoin: 'USDT', status: 'online', pricePrecision: '2' }]
+      : [],
+  }),
+}
+const seconds = (atMs: number): string => String(atMs / 1_000)
+
+const exchanges: readonly Exchange[] = [
+  {
+    ...binanceus,
+    ...{ list: 'deposits', path: '/capital/deposit/hisrec' },
+    toRow: (atMs) => ({ id: `d${atMs}`, amount: '1', coin: 'BTC', status: 1, txId: `0x${atMs}`, insertTime: atMs }),
+  },
+  {
+    ...binanceus,
+    ...{ list: 'withdrawals', path: '/capital/withdraw/history' },
+    toRow: (atMs) => {
+      const applyTime = new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')
+      return { id: `w${atMs}`, amount: '1', transactionFee: '0.1', coin: 'BTC', status: 6, applyTime }
+    },
+  },
+  ...['deposits', 'withdrawals'].map((list) => ({
+    ...gate,
+    ...{ list, path: `/wallet/${list}` },
+    toRow: (atMs: number) => {
+      return {
+        id: `d${atMs}`,
+        timestamp: seconds(atMs),
+        currency: 'BTC',
+        amount: '1',
+        txid: `0x${atMs}`,
+        status: 'DONE',
+      }
+    },
+  })),
+  {
+    ...gate,
+    ...{ list: 'ledger', path: '/spot/account_book' },
+    toRow: (atMs) => ({ id: String(atMs), time: atMs, currency: 'BTC', change: '1', balance: '1', type: 'interest' }),
+  },
+  {
+    ...bitget,
+    ...{ list: 'deposits', path: '/deposit-records' },
+    toRow: (atMs) => ({ orderId: String(atMs), coin: 'BTC', size: '1', status: 'success', cTime: String(atMs) }),
+  },
+]
+
+function toIo({ bounds, toRow, wrap, path, markets }: Exchange): Io {
+  const { start, end, second, daysMax } = bounds
+  return {
+    fetch: async (input) => {
+      const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+      if (!pathname.endsWith(path)) return Response.json(markets(pathname))
+      const [fromMs, toMs] = [start, end].map((name) => (Number(searchParams.get(name)) * 1_000) / second)
+      assert.ok(fromMs !== undefined && toMs !== undefined)
+      if (toMs - fromMs > daysMax * dayMs)
+        return Response.json({ code: -1127, label: 'INVALID_PARAM_VALUE' }, { status: 400 })
+      return Response.json(wrap(times.filter((atMs) => fromMs <= atMs && atMs <= toMs).map(toRow)))
+    },
+    ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
+  }
+}
+
+async function walk(exchange: Exchange): Promise<number[]> {
+  const key = { type: 'api_key' as const, apiKey: 'k'.repeat(32), secretKey: 's'.repeat(32), passphrase: 'p' }
+  const reader = createCcxtConnector(exchange.id).open(key, toIo(exchange))
+  const window = { unit: 'ms' as const, start: Date.UTC(2009, 0, 3), end: nowMs }
+  const found = new Set<number>()
+  let pageMark: string | null = null
+  do {
+    const request = { stream: exchange.list, partition: '', window, pageMark, lastingMark: null, state: {} }
+    const page: Page = await reader.fetchPage(request)
+    for (const { occurredAtMs, unreadable } of page.records) if (unreadable === undefined) found.add(occurredAtMs)
+    pageMark = page.next
+  } while (pageMark !== null)
+  return [...found].toSorted((a, b) => b - a)
+}
+
+describe('a list that is answered for a limited range', () => {
+  for (const exchange of exchanges) {
+    it(`is read as far back as it goes: ${exchange.list} of ${exchange.id}`, async () => {
+      assert.deepEqual(await walk(exchange), times)
+    })
+  }
+})
