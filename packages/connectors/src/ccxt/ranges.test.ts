@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dayMs } from '@assay/core'
 import type { Io, Page } from '../kit/connector.ts'
+import { ccxtDefinitions } from './catalogue/definitions.ts'
 import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
@@ -128,6 +129,15 @@ describe('a list that is answered for a limited range', () => {
   for (const exchange of exchanges) {
     it(`is read as far back as it goes: ${exchange.list} of ${exchange.id}`, async () => {
       assert.deepEqual(await walk(exchange), times)
+    })
+  }
+})
+
+describe('the lists of a futures wallet', () => {
+  for (const id of ['binanceusdm', 'binancecoinm']) {
+    it(`have no transfers of the spot wallet, which has a connection of its own: ${id}`, () => {
+      const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === id)
+      assert.deepEqual(definition?.streams.map(({ name }) => name).toSorted(), ['ledger', 'trades'])
     })
   }
 })

@@ -27,6 +27,8 @@ export interface ListAbout {
   spanDays?: number
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
   retentionDays?: number | null
+  /** The list is of another wallet, which another connection reads. */
+  isElsewhere?: true
 }
 
 interface RightsSource {
@@ -150,10 +152,14 @@ const gate: About = {
   },
 }
 
+/** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
+const binanceFutures: About = { lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } } }
+
 const abouts: Readonly<Record<string, About>> = {
   alpaca: { aliases: ['Alpaca Markets'] },
   bequant: hitbtc,
   binancecoinm: {
+    ...binanceFutures,
     name: 'Binance Futures (COIN-M)',
     aliases: ['Binance Coin Futures', 'dapi'],
     limits: ['Only the COIN-M futures wallet is read. Connect Binance for the spot wallet.'],
@@ -175,6 +181,7 @@ const abouts: Readonly<Record<string, About>> = {
     },
   },
   binanceusdm: {
+    ...binanceFutures,
     name: 'Binance Futures (USDⓈ-M)',
     aliases: ['Binance USDT Futures', 'Binance USD-M', 'fapi'],
     limits: ['Only the USDⓈ-M futures wallet is read. Connect Binance for the spot wallet.'],

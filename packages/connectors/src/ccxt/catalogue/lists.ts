@@ -29,7 +29,9 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
 export function listReadLists(facts: ExchangeFacts): ReadList[] {
   const { lists = {}, launched } = findAbout(facts.id)
   const sinceMs = launched === undefined ? narrowSinceMs : Date.parse(launched)
-  return facts.lists.map((list) => toReadList(list, lists[list.stream] ?? {}, sinceMs))
+  return facts.lists
+    .filter(({ stream }) => lists[stream]?.isElsewhere !== true)
+    .map((list) => toReadList(list, lists[list.stream] ?? {}, sinceMs))
 }
 
 function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadList {
