@@ -163,8 +163,9 @@ function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-function toPiece({ spanMs }: ReadList, startMs: number, window: Window): PageMark {
-  const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
+function toPiece({ spanMs, splitMs }: ReadList, startMs: number, window: Window): PageMark {
+  const splitEnd = splitMs !== null && startMs < splitMs ? splitMs : Infinity
+  const endMs = Math.min(window.end, splitEnd, spanMs === null ? Infinity : startMs + spanMs)
   return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0, longest: 0, mayMiss: false }
 }
 

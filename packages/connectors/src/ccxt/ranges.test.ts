@@ -1,7 +1,8 @@
 /**
  * Lists of exchanges that answer for a limited range of time, and ccxt's part in it: Gate refuses more than 30 days
  * (gate.com, API v4), Bitget 30 (bitget.com/api-doc, unified accounts), Binance.US 90 (docs.binance.us). Of a longer
- * range at Binance.US, ccxt asks only for the beginning.
+ * range at Binance.US, ccxt asks only for the beginning, and of one that begins before 2019 at KuCoin (kucoin.com/docs)
+ * only the list of that time.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -110,14 +111,14 @@ function toIo({ bounds, toRow, wrap, path, markets }: Exchange): Io {
   }
 }
 
-async function walk(exchange: Exchange): Promise<number[]> {
+async function walk(id: string, stream: string, io: Io): Promise<number[]> {
   const key = { type: 'api_key' as const, apiKey: 'k'.repeat(32), secretKey: 's'.repeat(32), passphrase: 'p' }
-  const reader = createCcxtConnector(exchange.id).open(key, toIo(exchange))
+  const reader = createCcxtConnector(id).open(key, io)
   const window = { unit: 'ms' as const, start: Date.UTC(2009, 0, 3), end: nowMs }
   const found = new Set<number>()
   let pageMark: string | null = null
   do {
-    const request = { stream: exchange.list, partition: '', window, pageMark, lastingMark: null, state: {} }
+    const request = { stream, partition: '', window, pageMark, lastingMark: null, state: {} }
     const page: Page = await reader.fetchPage(request)
     for (const { occurredAtMs, unreadable } of page.records) if (unreadable === undefined) found.add(occurredAtMs)
     pageMark = page.next
@@ -128,7 +129,38 @@ async function walk(exchange: Exchange): Promise<number[]> {
 describe('a list that is answered for a limited range', () => {
   for (const exchange of exchanges) {
     it(`is read as far back as it goes: ${exchange.list} of ${exchange.id}`, async () => {
-      assert.deepEqual(await walk(exchange), times)
+      assert.deepEqual(await walk(exchange.id, exchange.list, toIo(exchange)), times)
+    })
+  }
+})
+
+describe('a list whose beginning another endpoint has', () => {
+  const atMs = [...times, Date.parse('2019-02-18T00:00:00Z'), Date.parse('2018-06-01')]
+  const market = {
+    ...{ symbol: 'BTC-USDT', baseCurrency: 'BTC', quoteCurrency: 'USDT', market: 'USDS', enableTrading: true },
+    ...{ baseIncrement: '0.001', quoteIncrement: '0.1', priceIncrement: '0.1', feeCurrency: 'USDT' },
+  }
+  const toRow = (at: number) => ({ currency: 'BTC', status: 'SUCCESS', amount: '1', fee: '0', walletTxId: `x${at}` })
+  /** As KuCoin answers: the former list has seconds, and ends where the present one begins. */
+  const io: Io = {
+    fetch: async (input) => {
+      const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+      const start = Number(searchParams.get('startAt'))
+      const end = Number(searchParams.get('endAt'))
+      const [now, former] = [atMs.slice(0, -1), atMs.slice(-1)]
+      const items = pathname.includes('/hist-')
+        ? former.filter((at) => at >= start * 1_000).map((at) => ({ ...toRow(at), createAt: at / 1_000 }))
+        : now
+            .filter((at) => start <= at && at <= end)
+            .map((at) => ({ ...toRow(at), id: String(at), createdAt: at, updatedAt: at }))
+      const isList = /deposits|withdrawals/.test(pathname)
+      return Response.json({ code: '200000', data: isList ? { items } : pathname.endsWith('/symbols') ? [market] : [] })
+    },
+    ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
+  }
+  for (const list of ['deposits', 'withdrawals']) {
+    it(`is read from both: ${list} of kucoin`, async () => {
+      assert.deepEqual(await walk('kucoin', list, io), atMs)
     })
   }
 })

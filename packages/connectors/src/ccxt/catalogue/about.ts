@@ -25,6 +25,8 @@ export interface ListAbout {
   /** The documented page length. A shorter page counts as the last one. */
   limit?: number
   spanDays?: number
+  /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
+  splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
   retentionDays?: number | null
   /** The list is of another wallet, which another connection reads. */
@@ -385,7 +387,9 @@ const abouts: Readonly<Record<string, About>> = {
     third: 'API passphrase',
     permissions: ['General'],
     leaveEmpty: ['Spot Trading', 'Margin Trading', 'Futures Trading', 'Transfer', 'Withdrawal'],
-    // www.kucoin.com/docs: fills 7 days, deposits and withdrawals 500 rows; api/v1/user/api-key has `permission`.
+    // www.kucoin.com/docs: fills 7 days, deposits and withdrawals 500 rows; "Get V1 Historical Deposits List" has those
+    // from before 18 February 2019; api/v1/user/api-key has `permission`.
+    lists: { deposits: { splitAt: '2019-02-18' }, withdrawals: { splitAt: '2019-02-18' } },
     wallets: [{ type: 'main' }, { type: 'trade' }],
     rights: {
       kind: 'words',

@@ -18,6 +18,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   /** Set for a list that is paged by count or id instead of time. */
   paging: Paging | undefined
   spanMs: number | null
+  /** No piece of a window lies on both sides of this moment. */
+  splitMs: number | null
   /** A page with fewer rows is the last of its piece; null when the page length is not documented. */
   pageSize: number | null
   sinceMs: number
@@ -50,6 +52,8 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     retentionDays: about.retentionDays === undefined ? list.retentionDays : about.retentionDays,
     // A little less than allowed, because a request starts a millisecond early.
     spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
+    // A millisecond later, for the same reason.
+    splitMs: about.splitAt === undefined ? null : Date.parse(about.splitAt) + 1,
     sinceMs: spanDays === null || until === false ? 0 : sinceMs,
     isRequired: list.stream !== 'ledger',
     isWhole: paging !== undefined || (since !== false && until !== false),
