@@ -62,6 +62,7 @@ describe('descriptors', () => {
       `wpkh(${key}/<0;1>/<0;1>/*)`,
       `wpkh(${key}/<0;0>/*)`,
       `wpkh(${key}/0/*/1)`,
+      `wpkh(${key}${'/0'.repeat(7)}/*)`,
     ]) {
       assert.equal(mistakeOf(text), 'unsupported_script', text)
     }

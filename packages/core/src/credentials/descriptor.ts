@@ -29,6 +29,8 @@ const parts =
 
 /** A multipath may name more than two branches; no real wallet has more than this. */
 const branchesMax = 8
+/** From a key to an address BIP-44 has five. Each takes milliseconds for each branch, on the thread that all jobs share. */
+const stepsMax = 6
 /** BIP-32: numbers from 2³¹ on are hardened, and a public key has no such children. */
 const hardenedFrom = 2 ** 31
 
@@ -57,6 +59,7 @@ export function findDescriptor(text: string): { descriptor: Descriptor } | { mis
 
 /** BIP-389: one step may name several children, and each of them is a branch. */
 function findBranches(steps: readonly string[]): number[][] | undefined {
+  if (steps.length > stepsMax) return undefined
   let branches: number[][] = [[]]
   let isSplit = false
   for (const step of steps) {
