@@ -112,7 +112,7 @@ function toIo({ bounds, toRow, wrap, path, markets }: Exchange): Io {
 }
 
 async function walk(id: string, stream: string, io: Io): Promise<number[]> {
-  const key = { type: 'api_key' as const, apiKey: 'k'.repeat(32), secretKey: 's'.repeat(32), passphrase: 'p' }
+  const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }
   const reader = createCcxtConnector(id).open(key, io)
   const window = { unit: 'ms' as const, start: Date.UTC(2009, 0, 3), end: nowMs }
   const found = new Set<number>()
@@ -163,6 +163,26 @@ describe('a list whose beginning another endpoint has', () => {
       assert.deepEqual(await walk('kucoin', list, io), atMs)
     })
   }
+})
+
+describe('a list without pages', () => {
+  it('is asked for as many rows as it gives: transfers of gemini', async () => {
+    const atMs = Array.from({ length: 30 }, (_, index) => nowMs - (index + 1) * dayMs)
+    const io: Io = {
+      fetch: async (input, init) => {
+        const { pathname } = new URL(input instanceof Request ? input.url : input)
+        if (!pathname.endsWith('/transfers')) return Response.json(pathname.endsWith('/symbols') ? ['btcusd'] : [])
+        const payload = new Headers(init?.headers).get('X-GEMINI-PAYLOAD') ?? ''
+        const asked = JSON.parse(Buffer.from(payload, 'base64').toString()) as { limit_transfers?: number }
+        const rows = atMs.map((timestampms, eid) => {
+          return { type: 'Deposit', status: 'Complete', timestampms, eid, currency: 'BTC', amount: '1' }
+        })
+        return Response.json(rows.slice(0, asked.limit_transfers ?? 10))
+      },
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
+    }
+    assert.deepEqual(await walk('gemini', 'transfers', io), atMs)
+  })
 })
 
 describe('the lists of a futures wallet', () => {

@@ -342,8 +342,9 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['GUSD', 'Winklevoss'],
     permissions: ['Auditor'],
     leaveEmpty: ['Trading', 'Fund Management', 'Administrator'],
-    // docs.gemini.com: transfers has `limit_transfers` (at most 50) and `timestamp`, and returns the newest after it
-    // first.
+    // docs.gemini.com: transfers has `limit_transfers` (10 unless it is given, at most 50) and `timestamp`, and returns the
+    // newest after it first.
+    lists: { transfers: { limit: 50 } },
     limits: ['Gemini reports at most 50 transfers after a date, so a long history may lack some of them.'],
   },
   hashkey: { name: 'HashKey Global', aliases: ['HashKey Exchange'] },
