@@ -195,6 +195,32 @@ describe('values day by day', () => {
     )
   })
 
+  it('are derived where an account that was connected later had records already', async (t) => {
+    const { db, list, hold, observe, connect } = await open(t)
+    await connect({ key: 2, addedAt: `${third}T12:00:00.000Z` })
+    await db.execute('update connections set history_from = $1 where connection_key = 2', [`${second}T09:00:00.000Z`])
+    await hold('btc', '1')
+    await hold('btc', '1', 2)
+    await observe(first, '1')
+    await observe(second, '2')
+    await observe(third, '3')
+    await observe(third, '4', 0, 2)
+    const expected = [
+      [first, '1', 'observed'],
+      [second, '40', 'derived'],
+      [third, '7', 'observed'],
+    ]
+    assert.deepEqual(
+      (await list()).map((row) => row.slice(0, 3)),
+      expected,
+    )
+    // Its records may begin where the provider's memory does.
+    assert.deepEqual(
+      (await list({ derivedFrom: third })).map((row) => row.slice(0, 3)),
+      expected.slice(2),
+    )
+  })
+
   it('end where the history has a hole; observed days before it stay', async (t) => {
     const { list, hold, observe } = await open(t)
     await hold('btc', '2')

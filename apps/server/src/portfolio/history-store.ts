@@ -27,13 +27,17 @@ export interface ValueRequest {
   derivedFrom: string
 }
 
-// Only days on which every connection of that time was seen: a sum over some of them would not be the user's total.
+// Only days on which every account of that time was seen: a sum over some of them would not be the user's total. An
+// account has a past of its own, so one that was connected later belongs to each day from its first record on. Otherwise
+// the days before it was connected would be worth less than both the derived days before them and those after them.
+// Where the history cannot be derived, an account's first record says nothing about what it held before.
 const observed = `
   select o.day, sum(o.value_in_usd) as value, sum(o.unpriced) > 0 as unpriced
   from observed_values o join shown s on s.connection_key = o.connection_key
   where o.user_key = $1::bigint and o.day between $2::date and $3::date
   group by o.day
-  having count(*) = (select count(*) from shown every where (every.added_at at time zone 'UTC')::date <= o.day)`
+  having count(*) = (select count(*) from shown every
+    where o.day < $5::date or (least(every.added_at, every.history_from) at time zone 'UTC')::date <= o.day)`
 
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
@@ -67,7 +71,8 @@ export async function listValues(
 ): Promise<ValueRow[]> {
   return sql.rows<ValueRow>(
     `with shown as materialized (
-       select c.connection_key, c.balances_at, c.added_at from readable_connections c where c.user_key = $1::bigint
+       select c.connection_key, c.balances_at, c.added_at, c.history_from from readable_connections c
+       where c.user_key = $1::bigint
      ), observed as materialized (${observed}),
      moves as materialized (select m.asset_key, m.day, sum(m.amount) as amount from (${moves}) m group by 1, 2),
      balances as materialized (
