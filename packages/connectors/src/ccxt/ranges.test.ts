@@ -18,7 +18,7 @@ interface Exchange {
   id: string
   list: string
   /** The exchange's parameters, what a second is in them, and how many days they may span. */
-  bounds: { start: string; end: string; second: number; daysMax: number }
+  bounds: { start: string; end: string; second: number; daysMax: number; keptDays?: number }
   toRow(atMs: number): object
   wrap(rows: object[]): unknown
   path: string
@@ -52,6 +52,14 @@ const bitget = {
       ? [{ symbol: 'BTCUSDT', baseCoin: 'BTC', quoteCoin: 'USDT', status: 'online', pricePrecision: '2' }]
       : [],
   }),
+}
+const kucoinMarket = {
+  ...{ symbol: 'BTC-USDT', baseCurrency: 'BTC', quoteCurrency: 'USDT', market: 'USDS', enableTrading: true },
+  ...{ baseIncrement: '0.001', quoteIncrement: '0.1', priceIncrement: '0.1', feeCurrency: 'USDT' },
+}
+const htxMarket = {
+  ...{ symbol: 'btcusdt', 'base-currency': 'btc', 'quote-currency': 'usdt', state: 'online' },
+  ...{ 'price-precision': 2, 'amount-precision': 6, 'value-precision': 8, 'symbol-partition': 'main' },
 }
 const seconds = (atMs: number): string => String(atMs / 1_000)
 
@@ -89,6 +97,36 @@ const exchanges: readonly Exchange[] = [
     toRow: (atMs) => ({ id: String(atMs), time: atMs, currency: 'BTC', change: '1', balance: '1', type: 'interest' }),
   },
   {
+    id: 'kucoin',
+    ...{ list: 'ledger', path: '/accounts/ledgers' },
+    bounds: { start: 'startAt', end: 'endAt', second: 1_000, daysMax: 1, keptDays: 365 },
+    wrap: (rows) => ({ code: '200000', data: { items: rows } }),
+    markets: (path) => ({ code: '200000', data: path.endsWith('/symbols') ? [kucoinMarket] : [] }),
+    toRow: (atMs) => {
+      return { id: String(atMs), currency: 'BTC', amount: '1', fee: '0', balance: '1', bizType: 'x', createdAt: atMs }
+    },
+  },
+  {
+    id: 'htx',
+    ...{ list: 'ledger', path: '/account/ledger' },
+    bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 10, keptDays: 180 },
+    wrap: (rows) => ({ code: 200, data: rows }),
+    markets: (path) => {
+      const data = path.endsWith('/accounts') ? [{ id: 1, type: 'spot' }] : [htxMarket]
+      return { status: 'ok', code: 200, data }
+    },
+    toRow: (atMs) => {
+      return {
+        accountId: 1,
+        currency: 'btc',
+        transactAmt: '1',
+        transactType: 'rebate',
+        transactId: atMs,
+        transactTime: atMs,
+      }
+    },
+  },
+  {
     ...bitget,
     ...{ list: 'deposits', path: '/deposit-records' },
     toRow: (atMs) => ({ orderId: String(atMs), coin: 'BTC', size: '1', status: 'success', cTime: String(atMs) }),
@@ -111,10 +149,10 @@ function toIo({ bounds, toRow, wrap, path, markets }: Exchange): Io {
   }
 }
 
-async function walk(id: string, stream: string, io: Io): Promise<number[]> {
+async function walk(id: string, stream: string, io: Io, sinceMs = Date.UTC(2009, 0, 1)): Promise<number[]> {
   const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }
   const reader = createCcxtConnector(id).open(key, io)
-  const window = { unit: 'ms' as const, start: Date.UTC(2009, 0, 3), end: nowMs }
+  const window = { unit: 'ms' as const, start: sinceMs, end: nowMs }
   const found = new Set<number>()
   let pageMark: string | null = null
   do {
@@ -129,17 +167,16 @@ async function walk(id: string, stream: string, io: Io): Promise<number[]> {
 describe('a list that is answered for a limited range', () => {
   for (const exchange of exchanges) {
     it(`is read as far back as it goes: ${exchange.list} of ${exchange.id}`, async () => {
-      assert.deepEqual(await walk(exchange.id, exchange.list, toIo(exchange)), times)
+      const { id, list, bounds } = exchange
+      const sinceMs = bounds.keptDays === undefined ? undefined : nowMs - bounds.keptDays * dayMs
+      const kept = times.filter((atMs) => atMs >= (sinceMs ?? 0))
+      assert.deepEqual(await walk(id, list, toIo(exchange), sinceMs), kept)
     })
   }
 })
 
 describe('a list whose beginning another endpoint has', () => {
   const atMs = [...times, Date.parse('2019-02-18T00:00:00Z'), Date.parse('2018-06-01')]
-  const market = {
-    ...{ symbol: 'BTC-USDT', baseCurrency: 'BTC', quoteCurrency: 'USDT', market: 'USDS', enableTrading: true },
-    ...{ baseIncrement: '0.001', quoteIncrement: '0.1', priceIncrement: '0.1', feeCurrency: 'USDT' },
-  }
   const toRow = (at: number) => ({ currency: 'BTC', status: 'SUCCESS', amount: '1', fee: '0', walletTxId: `x${at}` })
   /** As KuCoin answers: the former list has seconds, and ends where the present one begins. */
   const io: Io = {
@@ -154,7 +191,10 @@ describe('a list whose beginning another endpoint has', () => {
             .filter((at) => start <= at && at <= end)
             .map((at) => ({ ...toRow(at), id: String(at), createdAt: at, updatedAt: at }))
       const isList = /deposits|withdrawals/.test(pathname)
-      return Response.json({ code: '200000', data: isList ? { items } : pathname.endsWith('/symbols') ? [market] : [] })
+      return Response.json({
+        code: '200000',
+        data: isList ? { items } : pathname.endsWith('/symbols') ? [kucoinMarket] : [],
+      })
     },
     ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
   }

@@ -357,6 +357,8 @@ const abouts: Readonly<Record<string, About>> = {
     color: '#0173e5',
     permissions: ['Read'],
     leaveEmpty: ['Trade', 'Withdraw'],
+    // huobiapi.github.io: the ledger is listed for ten days at a time, within 180 days.
+    lists: { ledger: { spanDays: 10, retentionDays: 180, limit: 500 } },
   },
   hyperliquid: {
     aliases: ['HYPE', 'HL'],
@@ -390,7 +392,12 @@ const abouts: Readonly<Record<string, About>> = {
     leaveEmpty: ['Spot Trading', 'Margin Trading', 'Futures Trading', 'Transfer', 'Withdrawal'],
     // www.kucoin.com/docs: fills 7 days, deposits and withdrawals 500 rows; "Get V1 Historical Deposits List" has those
     // from before 18 February 2019; api/v1/user/api-key has `permission`.
-    lists: { deposits: { splitAt: '2019-02-18' }, withdrawals: { splitAt: '2019-02-18' } },
+    lists: {
+      deposits: { splitAt: '2019-02-18' },
+      withdrawals: { splitAt: '2019-02-18' },
+      // "The start and end time range cannot exceed 24 hours", within one year.
+      ledger: { spanDays: 1, retentionDays: 365, limit: 200 },
+    },
     wallets: [{ type: 'main' }, { type: 'trade' }],
     rights: {
       kind: 'words',
