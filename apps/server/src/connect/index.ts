@@ -189,6 +189,8 @@ async function addInSession(deps: ConnectDeps, session: ConnectSession, source: 
   const owner = ownerOf(session)
   const { sessionId } = session
   const { credentials, ...rest } = source
+  const { inTurn = (work) => work() } = rest
+  await inTurn(() => sessions.getEnabledClient(deps.tenants, session.clientId))
   if (!isSignIn(credentials)) return deps.connections.add(owner, { ...rest, credentials, connectSessionId: sessionId })
   return provider.beginSignInForSession(deps, { ...owner, connectSessionId: sessionId, grantId: null }, rest)
 }

@@ -174,7 +174,7 @@ export async function giveConsent(
   if (shown.sessionId !== undefined && shown.sessionId !== session.sessionId) {
     throw invalidParameter('session_id', 'must be that of this session, whose consent page has to be shown first')
   }
-  const client = await tenants.getClient(session.clientId)
+  const client = await getEnabledClient(tenants, session.clientId)
   const tenant = await tenants.findTenant(session.tenantId)
   const { owner } = session
   const existing = owner === null ? [] : await connections.list(owner, { limit: connectionsMax, after: undefined })
@@ -203,6 +203,16 @@ export async function giveConsent(
 }
 
 /**
+ * The operator may have disabled it since the session began. What a person agrees to or types in from then on could not
+ * reach it. The session can still be declined.
+ */
+export async function getEnabledClient(tenants: Tenants, clientId: string): Promise<Client> {
+  const client = await tenants.getClient(clientId)
+  if (client.disabledAt !== null) throw new Refusal('invalid_token', 'This session has ended: its client is disabled.')
+  return client
+}
+
+/**
  * Where the browser goes, and the code alone for callers that have no browser. Finishing again is allowed while the code
  * could be redeemed: the first answer may have been lost, and with it what the person has connected.
  */
@@ -210,7 +220,7 @@ export async function finish(
   { db, oauth, tenants }: SessionDeps,
   { sessionId, clientId, redirectUri }: ConnectSession,
 ): Promise<{ redirectTo: string; code: string }> {
-  const client = await tenants.getClient(clientId)
+  const client = await getEnabledClient(tenants, clientId)
   // The operator may have removed it since the session began, and a new session that names it would be refused.
   if (!client.redirectUris.includes(redirectUri)) {
     throw new Refusal('invalid_request', 'redirect_uri is no longer registered for this client')

@@ -186,6 +186,23 @@ describe('attacks on the connect flow', async () => {
     assert.deepEqual(await finish(), refusal, 'nor another code in place of the first')
   })
 
+  it('a client that the operator has disabled gets no consent, no key and no code of a session that began before', async () => {
+    const tenants = createTenants({ db: connect.db })
+    const { tenantId } = await tenants.getClient('cli_demo')
+    const registration = { name: 'Fraud', redirectUris: ['https://fraud.example/'], scopes: ['assets:read'] as const }
+    const { client } = await tenants.createClient(tenantId, registration)
+    const begin = () => connect.beginConnectSession({ client_id: client.clientId })
+    const [early, late] = [await begin(), await begin()]
+    await early.signIn('early@example.com')
+    await late.enter('late@example.com')
+    await tenants.disableClient(client.clientId)
+    const key = { provider_id: 'kraken', connection: { type: 'api_key', api_key: 'a', secret_key: 'b' } }
+    assert.equal((await early.call('POST', '/session/consent', {})).status, 401)
+    assert.equal((await late.call('POST', '/session/connections', key)).status, 401)
+    assert.equal((await late.call('POST', '/session/finish', {})).status, 401)
+    assert.equal((await late.call('POST', '/session/decline', {})).status, 200)
+  })
+
   describe('reading across sessions and users', () => {
     it('none of the three kinds of secrets works in place of another', async () => {
       const browser = await entered('kinds@example.com')
