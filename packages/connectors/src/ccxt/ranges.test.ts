@@ -61,6 +61,10 @@ const htxMarket = {
   ...{ symbol: 'btcusdt', 'base-currency': 'btc', 'quote-currency': 'usdt', state: 'online' },
   ...{ 'price-precision': 2, 'amount-precision': 6, 'value-precision': 8, 'symbol-partition': 'main' },
 }
+const poloniexMarket = {
+  ...{ symbol: 'BTC_USDT', baseCurrencyName: 'BTC', quoteCurrencyName: 'USDT', state: 'NORMAL' },
+  symbolTradeLimit: { priceScale: 2, quantityScale: 6, amountScale: 2 },
+}
 const seconds = (atMs: number): string => String(atMs / 1_000)
 
 const exchanges: readonly Exchange[] = [
@@ -125,6 +129,17 @@ const exchanges: readonly Exchange[] = [
         transactTime: atMs,
       }
     },
+  },
+  {
+    id: 'poloniex',
+    ...{ list: 'trades', path: '/trades' },
+    bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 7 },
+    wrap: (rows) => rows,
+    markets: (path) => (path.endsWith('/markets') ? [poloniexMarket] : { code: 200, data: [] }),
+    toRow: (atMs) => ({
+      ...{ id: String(atMs), symbol: 'BTC_USDT', orderId: '1', side: 'BUY', matchRole: 'TAKER', createTime: atMs },
+      ...{ price: '50000', quantity: '1', amount: '50000', feeCurrency: 'USDT', feeAmount: '1' },
+    }),
   },
   {
     ...bitget,

@@ -439,7 +439,13 @@ const abouts: Readonly<Record<string, About>> = {
   poloniex: {
     aliases: ['Polo'],
     rank: 22,
-    lists: { deposits: { until: 'end', unit: 's' }, withdrawals: { until: 'end', unit: 's' } },
+    // api-docs.poloniex.com: error 21355, "Interval between startTime and endTime in trade/order history has exceeded 7
+    // day limit".
+    lists: {
+      deposits: { until: 'end', unit: 's' },
+      withdrawals: { until: 'end', unit: 's' },
+      trades: { spanDays: 7 },
+    },
   },
   // developer.revolut.com/docs/api/revolut-x-crypto-exchange: "The difference between start_date and end_date must be
   // <= 30 days." Pages grew from 100 to 1,900 rows in 2026; the smaller number is right for both. It opened in May
