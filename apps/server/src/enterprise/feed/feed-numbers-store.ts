@@ -10,11 +10,15 @@
  * The newest committed number is a consistent bound. A commit takes its numbers by updating the user's row of
  * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all
  * smaller ones of that user are committed, and their rows are visible to every later reader of the announced range.
+ *
+ * A number of the feed is the time in milliseconds times 2^20, or the last number plus one if that is larger, as a
+ * user's are. A plain count would go back with a database that is restored from a backup, and give numbers that readers
+ * have passed already to changes that they have never seen.
  */
 import type { Sql } from '../../db/index.ts'
 import { isLive } from '../grants.ts'
 
-/** The caller holds the tenant's lock (fold-store.ts), so that the numbers have no gaps. */
+/** The caller holds the tenant's lock (fold-store.ts), so that the numbers are committed in their order. */
 export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<void> {
   const { found } = await findStates(tx, tenantKey, at, userKeys)
   await tx.execute(
@@ -44,12 +48,13 @@ export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKe
        where ends_at is not null and change_seq > coalesce(numbered_seq, 0)
      ), numbered as (
        insert into tenant_changes (tenant_key, seq, user_key, user_id, removed, from_seq, to_seq, numbered_at)
-       select $1::integer, feed.seq + row_number() over (order by a.user_key), a.*, $3::timestamptz
+       select $1::integer, greatest(feed.seq, $5::bigint << 20) + row_number() over (order by a.user_key), a.*,
+         $3::timestamptz
        from announced a, (select seq from tenant_feeds where tenant_key = $1::integer) feed
      )
-     update tenant_feeds set seq = seq + (select count(*) from announced)
+     update tenant_feeds set seq = greatest(seq, $5::bigint << 20) + (select count(*) from announced)
      where tenant_key = $1::integer and exists (select from announced)`,
-    [tenantKey, userKeys, at, found],
+    [tenantKey, userKeys, at, found, Date.parse(at)],
   )
 }
 

@@ -184,4 +184,46 @@ describe('the feed of a tenant', async () => {
     await again.poll(100)
     assert.equal(again.list().length, 2)
   })
+
+  /** The tables of the feed as they are now; calling it brings them back, as a restored backup does. */
+  async function backUp({ tenantKey }: TestTenant): Promise<() => Promise<void>> {
+    const tables = ['tenant_feeds', 'feed_users', 'tenant_changes']
+    const kept = await Promise.all(
+      tables.map(async (table) => {
+        const { rows } = await db.row<{ rows: string }>(
+          `select coalesce(json_agg(t), '[]')::text as rows from ${table} t where tenant_key = $1`,
+          [tenantKey],
+        )
+        return { table, rows }
+      }),
+    )
+    return async () => {
+      for (const { table, rows } of kept) {
+        await db.execute(`delete from ${table} where tenant_key = $1`, [tenantKey])
+        await db.execute(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [rows])
+      }
+    }
+  }
+
+  it('never gives a number again that was given before the database was restored from a backup', async () => {
+    const tenant = await newTenant()
+    const { tenantKey } = tenant
+    await apply(tenant, { kind: 'grant', hours: 100 }, { kind: 'connect' }, { kind: 'commit' })
+    await statistics.fold()
+    const restore = await backUp(tenant)
+    for (let count = 0; count < 3; count += 1) {
+      await apply(tenant, { kind: 'commit' })
+      await statistics.fold()
+    }
+    const { point } = await enterprise.listChanges(tenantKey, { point: undefined, limit: 100 })
+    await restore()
+    await assert.rejects(enterprise.listChanges(tenantKey, { point, limit: 100 }), (error: unknown) => {
+      assert.deepEqual((error as { items: { cause: string }[] }).items[0]?.cause, 'cursor_expired')
+      return true
+    })
+    await db.clock.advance(1)
+    await apply(tenant, { kind: 'grant', user: 1 }, { kind: 'connect', user: 1 }, { kind: 'commit', user: 1 })
+    const { items } = await enterprise.listChanges(tenantKey, { point, limit: 100 })
+    assert.equal(items.filter(({ userId }) => userId === tenant.users[1]?.userId).length, 3)
+  })
 })

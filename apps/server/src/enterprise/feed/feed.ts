@@ -76,9 +76,13 @@ export async function readFeed(db: Database, tenantKey: number, { point, limit }
   }
 }
 
+/**
+ * A cursor that is ahead of the feed comes from before the database was restored. Its reader may have changes that never
+ * happened in this database, and no later page would take them back.
+ */
 function checkAge(point: TenantFeedPoint, feed: store.Feed): void {
-  const seq = point.phase === 'snapshot' ? point.startSeq : point.seq
-  if (BigInt(seq) >= BigInt(feed.first_seq)) return
+  const seq = BigInt(point.phase === 'snapshot' ? point.startSeq : point.seq)
+  if (seq >= BigInt(feed.first_seq) && seq <= BigInt(feed.seq)) return
   const message = 'has expired: removals after it are no longer known; start again without a cursor'
   throw new Refusal('invalid_request', `cursor ${message}`, {
     items: [{ cause: 'cursor_expired', parameter: 'cursor', message }],

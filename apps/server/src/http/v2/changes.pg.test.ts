@@ -145,4 +145,14 @@ describe('GET /accounts/v2/transactions/changes', async () => {
     assert.deepEqual((await api.ask(listTransactionChanges, `${path}?cursor=${polled}`, who.access_token)).data, [])
     assert.equal((await api.ask(listTransactionChanges, path, who.access_token)).page.next, '')
   })
+
+  it('400: a cursor that is ahead of the newest change, as after a restored backup, has expired', async () => {
+    const who = await api.signIn('ann')
+    const cursor = await follow(who, new Map(), `${path}?limit=100`)
+    const back = 'update user_ledgers set change_seq = change_seq - $1::bigint'
+    await api.service.db.execute(back, [1])
+    assert.equal((await refused(`cursor=${cursor}`, who.access_token)).errors[0]?.cause, 'cursor_expired')
+    await api.service.db.execute(back, [-1])
+    assert.equal((await api.ask(listTransactionChanges, `${path}?cursor=${cursor}`, who.access_token)).page.next, '')
+  })
 })

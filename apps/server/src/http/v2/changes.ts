@@ -33,7 +33,7 @@ export function registerChanges(app: FastifyInstance, { serve, portfolio, now, r
     },
     answer({ issues, result, askedAt }, { page }) {
       const reader = toReader(page.point)
-      checkAge(reader, askedAt - removalsKeptMs + marginMs)
+      checkAge(reader, result.newestSeq, askedAt - removalsKeptMs + marginMs)
       const at = String(askedAt)
       const point = toPoint(
         result.isLast
@@ -62,12 +62,17 @@ function toPoint({ after, completeAt, removedAfterSeq }: Required<Reader>): Poin
   return [after.seq, after.sub, completeAt ?? '', removedAfterSeq ?? '']
 }
 
-/** A point is as recent as its number: a client that has read a change of today has missed nothing before it. */
-function checkAge({ after, completeAt }: Reader, keptSinceMs: number): void {
+/**
+ * A point is as recent as its number: a client that has read a change of today has missed nothing before it. One that is
+ * ahead of the newest number comes from before the database was restored: its reader may have changes that never
+ * happened in this database.
+ */
+function checkAge({ after, completeAt }: Reader, newestSeq: string, keptSinceMs: number): void {
   if (completeAt === undefined) return
   const reachedMs = Number(BigInt(after.seq) >> 20n)
   // Both numbers are milliseconds of a clock, not amounts.
-  if (Math.max(Number(completeAt), reachedMs) >= keptSinceMs) return
+  const isKept = Math.max(Number(completeAt), reachedMs) >= keptSinceMs
+  if (isKept && BigInt(after.seq) <= BigInt(newestSeq)) return
   const message = 'has expired: removals after it are no longer known; start again without a cursor'
   throw new Refusal('invalid_request', `cursor ${message}`, {
     items: [{ cause: 'cursor_expired', parameter: 'cursor', message }],
