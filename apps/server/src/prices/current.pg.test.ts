@@ -65,6 +65,20 @@ describe('the current price', () => {
     assert.equal(lines.length, 1)
   })
 
+  it('is not requested for a minute after the source did not answer: every reading would wait for it', async (t) => {
+    const { prices, asked, faults, moveTo } = await openPrices(t)
+    faults.set('bitcoin', new SourceError('venue_down', 'no answer'))
+    moveTo('2026-03-05T12:00:00.000Z')
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    moveTo('2026-03-05T12:00:59.999Z')
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    assert.equal(asked.length, 1)
+    faults.clear()
+    moveTo('2026-03-05T12:01:00.000Z')
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    assert.equal(asked.length, 2)
+  })
+
   it('does not report a bug of ours as a source failure', async (t) => {
     const { db, prices } = await openPrices(t)
     await db.execute('drop table current_prices cascade')

@@ -63,9 +63,10 @@ const one = parseDecimal('1')
 
 export function createPrices(deps: PricesDeps): Prices {
   const { db } = deps
+  const rest: Rest = { untilMs: 0 }
   return {
     ensureDaily: (assetIds, fromMs) => ensureDaily(deps, assetIds, fromMs),
-    ensureCurrent: (assetIds) => ensureCurrent(deps, assetIds),
+    ensureCurrent: (assetIds) => ensureCurrent(deps, assetIds, rest),
     backfill: () => backfill(deps),
 
     async loadDaily(wanted) {
@@ -116,9 +117,20 @@ export async function correctPrice(
  * that becomes stale soon: one request for the whole fleet every few minutes, not one per user.
  */
 const ages = { staleMs: 5 * 60_000, oldMs: 2.5 * 60_000, limit: 500 }
+/**
+ * How long this process does not ask a source that failed. Every reading of balances asks, and one that hangs takes
+ * seconds of each: with four places, a worker would read thirty connections in a minute. A rate limit is answered at
+ * once, and our own budget knows when to ask again.
+ */
+const restMs = 60_000
 
-async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[]): Promise<void> {
-  const { db, source } = deps
+interface Rest {
+  /** Epoch ms. */
+  untilMs: number
+}
+
+async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[], rest: Rest): Promise<void> {
+  const { db, source, now, scaleWait } = deps
   const known = assetIds.filter((assetId) => assetId === dollar || findQuote(getAsset(assetId)) !== undefined)
   const stale = await store.listStale(db, known, ages)
   if (stale.includes(dollar)) {
@@ -128,7 +140,7 @@ async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[]):
     const quote = findQuote(getAsset(assetId))
     return quote === undefined ? [] : [{ assetId, quote }]
   })
-  if (quotes.length === 0) return
+  if (quotes.length === 0 || now() < rest.untilMs) return
   try {
     const coins = quotes.flatMap(({ quote }) => ('coin' in quote ? [quote.coin] : []))
     const currencies = quotes.flatMap(({ quote }) => ('currency' in quote ? [quote.currency] : []))
@@ -140,9 +152,10 @@ async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[]):
     )
     await store.keepCurrent(db, source.name, prices)
   } catch (error) {
-    // A bulkhead, like that of the days: the last known prices stay, and the next reading asks again.
+    // A bulkhead, like that of the days: the last known prices stay, and a later reading asks again.
     if (!(error instanceof SourceError)) throw error
     const { fault, message } = error
+    if (fault !== 'rate_limited') rest.untilMs = now() + scaleWait(restMs)
     deps.log.warn({ source: source.name, assets: quotes.length, fault, reason: message }, 'no current prices for now')
   }
 }
