@@ -74,6 +74,34 @@ describe('while a long history is being read', async () => {
     assert.equal(await countHalves(ref), 2)
   })
 
+  it('a replay leaves what has not been read whole to the reading', async () => {
+    const second: Stream = { ...plainStream, name: 'second' }
+    const provider = reader.use(createTestProvider({ storySpanMs, streams: [plainStream, second] }))
+    const nowMs = reader.clock.now()
+    for (const list of ['ledger', 'second']) {
+      const links = (index: number): string[] => [`story ${index}`]
+      const half = (_: unknown, index: number) =>
+        record(`${list} ${index}`, nowMs - (index + 50) * dayMs, { links: links(index) })
+      provider.lists.set(`${list}/`, Array.from({ length: 100 }, half))
+    }
+    const ref = await reader.connectTest()
+    const replay = (apply: boolean) =>
+      reader.ledger.replay({ connectionId: ref.connectionId, apply, onProgress: () => undefined })
+    let seen: { changes: number; halves: number } | undefined
+    provider.answer = async ({ stream, window }, page) => {
+      if (seen === undefined && stream === 'second' && window.end < nowMs - 20 * dayMs) {
+        const { changes } = await replay(false)
+        await replay(true)
+        seen = { changes: changes.length, halves: await countHalves(ref) }
+      }
+      return page
+    }
+    await reader.drain({ delayed: true })
+    assert.deepEqual(seen, { changes: 0, halves: 0 })
+    assert.equal((await reader.listAmounts(ref)).length, 100)
+    assert.equal(await countHalves(ref), 0)
+  })
+
   it('a list whose order is not known shows nothing but the last month', async () => {
     const provider = createLong()
     const ref = await reader.connectTest()

@@ -59,6 +59,21 @@ export async function listGroups(sql: Sql, ref: ConnectionRef, after: string, li
   return rows.map((row) => row.group_key)
 }
 
+/**
+ * Those of these groups that are due and were never derived. Each group is looked up alone: right after a history was
+ * read, a join over its tables was planned for a few rows and took minutes.
+ */
+export async function listUnderived(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
+  const isIn = (table: string): string => `(select true from ${table} own
+    where own.user_key = $1::bigint and own.connection_key = $2::integer and own.group_key = g.group_key limit 1)`
+  const rows = await sql.rows<{ group_key: string }>(
+    `select g.group_key from unnest($3::text[]) as g (group_key)
+     where ${isIn('due_groups')} is true and ${isIn('transactions')} is null`,
+    [ref.userKey, ref.connectionKey, [...groups]],
+  )
+  return rows.map((row) => row.group_key)
+}
+
 export interface ReplayedChange {
   /** The transaction's id in its stored form. */
   id: string

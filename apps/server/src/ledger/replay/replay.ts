@@ -163,6 +163,9 @@ async function* listFound(db: Database, which: Which): AsyncGenerator<ReplayedCo
 /**
  * Groups that exchange records are in one batch: in two batches, a transaction that only moves from one group to
  * another would look removed by the first and added by the second.
+ *
+ * A group that is due and was never derived is left to the reading: in a history that is half read, the rest of a story
+ * may be on its way, and half a conversion must not show as a sale.
  */
 async function* listBatches(
   deps: ReplayDeps,
@@ -183,7 +186,8 @@ async function* listBatches(
     const groups = await list(deps.db, ref, after, groupsPerBatch)
     const last = groups.at(-1)
     if (last === undefined) return
-    const rest = groups.filter((group) => !done.has(group))
+    const left = new Set(await store.listUnderived(deps.db, ref, groups))
+    const rest = groups.filter((group) => !done.has(group) && !left.has(group))
     if (rest.length > 0) yield rest
     after = last
   }
