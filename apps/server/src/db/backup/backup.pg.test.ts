@@ -1,7 +1,7 @@
 /** Backups of durable servers, each checked by restoring it. The tests share one data directory and run in order. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
@@ -261,6 +261,13 @@ describe('a restore', () => {
     assert.equal(await readFile(inRoot('keyed/sealing.keys.replaced'), 'utf8'), 'other keys')
     const left = (await readdir(inRoot('keyed'))).toSorted()
     assert.deepEqual(left, ['database.password', 'owner.json', 'postgres', 'sealing.keys', 'sealing.keys.replaced'])
+  })
+
+  test('that was killed between its two renames leaves the database that was there', async (t) => {
+    await restoreFrom('still.tar.gz', 'halfway')
+    await rename(inRoot('halfway/postgres'), inRoot('halfway/postgres.replaced'))
+    await mkdir(inRoot('halfway/postgres.draft'))
+    assert.ok((await readWritten(await start(t, 'halfway'))).debits > 0)
   })
 
   test('into a directory with other keys is refused unless it may replace them', async () => {

@@ -10,7 +10,14 @@ import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
 import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirectory } from '../embedded/cluster.ts'
 import { claimDataDirectory } from '../embedded/owner.ts'
-import { startPostmaster, stopOrphan, stopPostmaster, syncDirectory, type Cluster } from '../embedded/postmaster.ts'
+import {
+  startPostmaster,
+  stopOrphan,
+  stopPostmaster,
+  syncDirectory,
+  toReplaced,
+  type Cluster,
+} from '../embedded/postmaster.ts'
 import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { clusterFolder, keysName, openArchive, type Description, type OpenedArchive } from './archive.ts'
@@ -187,7 +194,7 @@ async function putKeys(file: string, keys: string): Promise<void> {
 }
 
 async function takePlace(cluster: Cluster, draft: Cluster): Promise<void> {
-  const replaced = `${cluster.directory}.replaced`
+  const replaced = toReplaced(cluster.directory)
   await rm(replaced, { recursive: true, force: true })
   if (existsSync(cluster.directory)) await rename(cluster.directory, replaced)
   await rename(draft.directory, cluster.directory)

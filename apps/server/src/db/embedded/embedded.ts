@@ -12,7 +12,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, realpath, rmdir } from 'node:fs/promises'
+import { mkdir, realpath, rename, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCodeOf, ignore } from '../error-code.ts'
@@ -36,6 +36,7 @@ import {
   startPostmaster,
   stopOrphan,
   stopPostmaster,
+  toReplaced,
   type Cluster,
 } from './postmaster.ts'
 
@@ -68,6 +69,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     await release()
   }
   try {
+    await bringBackReplaced(path.join(dataDirectory, 'postgres'))
     const cluster = await describeCluster(options, dataDirectory)
     if (existsSync(cluster.directory)) await stopOrphan(cluster)
     else await createCluster(cluster)
@@ -106,6 +108,15 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
     }
     await delay(50)
   }
+}
+
+/**
+ * A restore that was killed between its two renames (backup/restore.ts) changed nothing: without this, the service would
+ * start with an empty database.
+ */
+async function bringBackReplaced(directory: string): Promise<void> {
+  if (existsSync(directory)) return
+  await rename(toReplaced(directory), directory).catch(ignore('ENOENT'))
 }
 
 function toAddress(socketDirectory: string, password: string): SocketAddress {

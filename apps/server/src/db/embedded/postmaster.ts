@@ -106,6 +106,9 @@ async function runSingle(cluster: Cluster, statements: readonly string[]): Promi
   await runToEnd(cluster, 'postgres', words, `${statements.join('\n')}\n`)
 }
 
+/** Where a restore puts a cluster aside until the restored one has its place. */
+export const toReplaced = (directory: string): string => `${directory}.replaced`
+
 /** If a power failure undid the rename, the next start would delete the cluster as a draft. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory)
