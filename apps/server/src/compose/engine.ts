@@ -112,6 +112,7 @@ export function createEngine(deps: EngineDeps): Engine {
       if (was.isShown) await webhooks.announce(tx, { ...ref, change: 'removed' })
     },
     startDestroying: (ref, hidden) => ledger.startDestroying(ref, hidden),
+    ensureStatistics: () => ledger.ensureStatistics(),
     onDestroyed: (tx, ref) => webhooks.announceDestroyed(tx, ref),
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
     onShown: webhooks.announceShown,

@@ -27,6 +27,8 @@ export interface RemovalDeps {
    * has to hear that they are gone.
    */
   startDestroying(ref: ConnectionRef, hidden: { hiddenSeq: string | null }): (tx: Sql) => Promise<boolean>
+  /** Called before each batch of the job, so that PostgreSQL does not plan for tables as they were long ago. */
+  ensureStatistics(): Promise<void>
   /** Nothing of a connection that was shown is left. */
   onDestroyed(tx: Sql, ref: ConnectionRef): Promise<void>
 }
@@ -64,7 +66,7 @@ async function queueDestroying(sql: Sql, ref: ConnectionRef): Promise<void> {
   await addJob(sql, 'destroy', { ref })
 }
 
-type DestroyDeps = Pick<RemovalDeps, 'startDestroying' | 'onDestroyed'> & { db: Database }
+type DestroyDeps = Pick<RemovalDeps, 'startDestroying' | 'ensureStatistics' | 'onDestroyed'> & { db: Database }
 
 const jobMaxMs = 20_000
 
@@ -83,6 +85,7 @@ async function destroyRest(deps: DestroyDeps, ref: ConnectionRef, mayGoOn: () =>
   if (hidden === undefined) return true
   const destroyNext = deps.startDestroying(ref, hidden)
   while (mayGoOn()) {
+    await deps.ensureStatistics()
     const isGone = await deps.db.transaction(async (tx) => {
       if (!(await destroyNext(tx))) return false
       if ((await store.deleteConnection(tx, ref)) && hidden.hiddenSeq !== null) await deps.onDestroyed(tx, ref)

@@ -1,11 +1,12 @@
 /**
  * All SQL that destroys what was read through a connection, some thousand rows at a time.
  *
- * No plan here depends on PostgreSQL's statistics. A history is often removed right after it was read, before its
- * tables are analysed. PostgreSQL then planned a join over what a first statement had deleted as if it were a row or
- * two, and the join took longer than a statement may. So each batch is found by a walk along an index, from where the
- * one before ended (deleted rows stay in the index until a vacuum), and deleted by its places in the table. The
- * deletion names the user all the same: a place is one of a shard, and a distributed database has to know which.
+ * Plans here depend on PostgreSQL's statistics as little as they can. A history is often removed right after it was
+ * read, before its tables are analysed. PostgreSQL then planned a join over what a first statement had deleted as if it
+ * were a row or two, and the join took longer than a statement may. So each batch is found by a walk along an index,
+ * from where the one before ended (deleted rows stay in the index until a vacuum), and deleted by its places in the
+ * table. The deletion names the user all the same: a place is one of a shard, and a distributed database has to know
+ * which.
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'

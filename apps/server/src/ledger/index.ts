@@ -104,6 +104,8 @@ export interface Ledger {
    * caller makes sure that nothing writes to the connection anymore.
    */
   startDestroying(ref: ConnectionRef, was: { hiddenSeq: string | null }): DestroyNext
+  /** Called outside of a transaction before each batch: a history may be destroyed right after it was read. */
+  ensureStatistics(): Promise<void>
 
   /** Derives everything again from the stored records, or only keeps and reports what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
@@ -165,6 +167,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
+    ensureStatistics: () => store.ensureStatistics(db),
 
     replay: (options) => replay(deps, options),
     listFindings: (which) => listFindings(deps, which),

@@ -6,17 +6,26 @@ import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'
 
+/** Enough changes for a plan that was made for an empty table to cost seconds. */
+const changesMax = 2_000
+
 /**
  * PostgreSQL plans by what it last saw of a table. A table that was never analysed, or only when it was nearly empty,
  * looks tiny, and every batch would scan all rows of the connection. Its own next analysis may be minutes away, so a
- * large history asks for one where a table has grown to several times its size since.
+ * large history asks for one where a table has changed several times over since.
+ *
+ * Neither sign of that is enough alone. A history that was destroyed and vacuumed leaves its room behind, and the next
+ * one fills it without making the file larger: reading it took three times as long. And a crash of PostgreSQL loses the
+ * count of changes.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
     `select relname as name from pg_class
      where oid = any(array['raw_records', 'due_groups', 'transactions', 'postings', 'daily_changes', 'transfer_legs',
        'transfer_matches', 'awaited_prices']::regclass[])
-       and (reltuples < 0 or pg_relation_size(oid) > (8 + 4 * relpages::bigint) * current_setting('block_size')::bigint)`,
+       and (reltuples < 0 or pg_relation_size(oid) > (8 + 4 * relpages::bigint) * current_setting('block_size')::bigint
+         or pg_stat_get_mod_since_analyze(oid) > $1::integer + 4 * reltuples)`,
+    [changesMax],
   )
   if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }
