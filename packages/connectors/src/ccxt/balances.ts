@@ -6,7 +6,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import type { Balance } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
-import { findAbout } from './catalogue/about.ts'
+import { findAbout, type WalletParams } from './catalogue/about.ts'
 import { readAssetCode } from './assets.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
 
@@ -20,8 +20,8 @@ export async function fetchBalances(
 ): Promise<{ balances: Balance[]; codes: string[] }> {
   const held = new Map<string, Decimal>()
   const { wallets = [{}] } = findAbout(providerId)
-  for (const params of wallets) {
-    for (const [code, quantity] of await fetchWallet(client, params)) {
+  for (const wallet of wallets) {
+    for (const [code, quantity] of await fetchWallet(client, [wallet].flat())) {
       held.set(code, add(held.get(code) ?? zero, quantity))
     }
   }
@@ -29,10 +29,16 @@ export async function fetchBalances(
   return { balances: toBalances(providerId, codes, held), codes }
 }
 
-async function fetchWallet(
-  client: CcxtClient,
-  params: Readonly<Record<string, unknown>>,
-): Promise<[string, Decimal][]> {
+/** One wallet, which is in the first of these places that holds something. */
+async function fetchWallet(client: CcxtClient, places: readonly WalletParams[]): Promise<[string, Decimal][]> {
+  for (const params of places) {
+    const amounts = await fetchAmounts(client, params)
+    if (amounts.some(([, quantity]) => !isZero(quantity))) return amounts
+  }
+  return []
+}
+
+async function fetchAmounts(client: CcxtClient, params: WalletParams): Promise<[string, Decimal][]> {
   const { total, free, used } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
   return Object.entries(total).map(([code, text]) => {
     const known = text ?? undefined
@@ -44,7 +50,7 @@ async function fetchWallet(
   })
 }
 
-async function ask(client: CcxtClient, params: Readonly<Record<string, unknown>>): Promise<unknown> {
+async function ask(client: CcxtClient, params: WalletParams): Promise<unknown> {
   try {
     return await client.balances(params)
   } catch (error) {

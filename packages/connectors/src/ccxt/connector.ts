@@ -14,8 +14,8 @@ import { fetchBalances } from './balances.ts'
 import { createCcxtClient, type CcxtClient, type CcxtKeys } from './client.ts'
 import { getFacts, toBudget } from './catalogue/definitions.ts'
 import type { ExchangeFacts } from './catalogue/facts.ts'
-import { listReadLists, type ReadList } from './catalogue/lists.ts'
-import { isOverAllPairs, listKnownMarkets, withMarkets } from './known-markets.ts'
+import { findReadList, listReadLists, type ReadList } from './catalogue/lists.ts'
+import { listKnownMarkets, withMarkets } from './known-markets.ts'
 import { fetchPage } from './pages.ts'
 import { parseTrade } from './records.ts'
 import { listPartitions, withAssets, withConnectedAt } from './state.ts'
@@ -64,10 +64,10 @@ function openReader(facts: ExchangeFacts, keys: CcxtKeys, io: Io): AccountReader
       return listPartitions(lists, await client.listMarkets(), state, io.now())
     },
     async fetchPage(request) {
-      const list = lists.find(({ stream }) => stream === request.stream)
+      const list = findReadList(lists, request)
       // An exchange without a readable history has one list that is always empty (catalogue/definitions.ts).
       if (list === undefined) return { records: [], next: null }
-      const isOfAllPairs = list.stream === 'trades' && isOverAllPairs(facts)
+      const isOfAllPairs = list.stream === 'trades' && list.by === null
       return (isOfAllPairs ? fetchPageOfAllPairs : fetchPage)(client, list, request, io.now())
     },
   }

@@ -69,9 +69,11 @@ export function listPartitions(
 ): Partition[] {
   const { assets = [] } = stateSchema.parse(state)
   const symbols = listSymbols(markets, state, nowMs)
-  return lists.flatMap(({ stream, by }) =>
-    by === null ? [] : (by === 'code' ? assets : symbols).map((partition) => ({ stream, partition })),
-  )
+  const partitioned = new Set(lists.filter(({ by }) => by !== null).map(({ stream }) => stream))
+  return lists.flatMap(({ stream, by }) => {
+    if (by === null) return partitioned.has(stream) ? [{ stream, partition: '' }] : []
+    return (by === 'code' ? assets : symbols).map((partition) => ({ stream, partition }))
+  })
 }
 
 function listSymbols(markets: ReadonlyMap<string, Market>, state: ConnectorState, nowMs: number): string[] {

@@ -35,8 +35,9 @@ import {
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
   if (stream === 'trades') {
-    const { order } = parseTrade(body)
-    if (typeof order === 'string' && order !== '') return [`order:${partition}:${order}`]
+    const { order, symbol } = parseTrade(body)
+    // An exchange may show a fill in its list of all pairs (the partition '') and again in that of the pair.
+    if (typeof order === 'string' && order !== '') return [`order:${partition === '' ? symbol : partition}:${order}`]
   }
   if (stream === 'ledger') {
     const entry = parseEntry(body)
@@ -116,7 +117,7 @@ function joinLegs<Kept extends Leg>(legs: readonly Kept[]): Kept[] {
 }
 
 function toOrderDraft(providerId: string, records: readonly StoredRecord[]): TransactionDraft {
-  const fills = records
+  const fills = listOnce(records)
     .map(({ key, partition, body }) => ({ key, partition, trade: parseTrade(body) }))
     .toSorted((a, b) => a.trade.timestamp - b.trade.timestamp || (a.key < b.key ? -1 : 1))
   const [first] = fills as [(typeof fills)[number], ...typeof fills]
@@ -155,6 +156,12 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
     description: `${side === 'buy' ? 'Buy' : 'Sell'} ${symbol}`,
     incomplete: [...incomplete],
   })
+}
+
+/** Each fill once, even if two lists have it. */
+function listOnce(records: readonly StoredRecord[]): StoredRecord[] {
+  const sorted = records.toSorted((a, b) => (a.partition < b.partition ? 1 : -1))
+  return [...new Map(sorted.map((record) => [record.key, record])).values()]
 }
 
 /**

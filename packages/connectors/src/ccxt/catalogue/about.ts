@@ -31,7 +31,12 @@ export interface ListAbout {
   retentionDays?: number | null
   /** The list is of another wallet, which another connection reads. */
   isElsewhere?: true
+  /** The exchange has this list once for all pairs, and a second one that it gives only by pair, since that day. */
+  bySymbol?: Pick<ListAbout, 'params' | 'limit' | 'spanDays'> & { launched: string }
 }
+
+/** Parameters of fetchBalance. */
+export type WalletParams = Readonly<Record<string, unknown>>
 
 interface RightsSource {
   /** ccxt's name of the endpoint. */
@@ -67,8 +72,11 @@ export interface About {
   /** The first day, for lists that are requested in many small pieces. */
   launched?: string
   lists?: Partial<Record<StreamName, ListAbout>>
-  /** Parameters of fetchBalance, once for each wallet of an account. */
-  wallets?: readonly Readonly<Record<string, unknown>>[]
+  /**
+   * Each wallet of an account. Several parameters for one wallet: which of them finds it depends on the account, and the
+   * first that finds something counts.
+   */
+  wallets?: readonly (WalletParams | readonly WalletParams[])[]
   rights?: Rights
 }
 
@@ -392,13 +400,33 @@ const abouts: Readonly<Record<string, About>> = {
     leaveEmpty: ['Spot Trading', 'Margin Trading', 'Futures Trading', 'Transfer', 'Withdrawal'],
     // www.kucoin.com/docs: fills 7 days, deposits and withdrawals 500 rows; "Get V1 Historical Deposits List" has those
     // from before 18 February 2019; api/v1/user/api-key has `permission`.
+    //
+    // KuCoin has moved spot trading from `trade` to high-frequency accounts, `trade_hf`, and lets users change to unified
+    // accounts (UTA). ccxt asks for the account's mode by itself. It would also find out whether the spot account is a
+    // high-frequency one, but only while it loads the markets with the user's key, which we load without one.
     lists: {
       deposits: { splitAt: '2019-02-18' },
       withdrawals: { splitAt: '2019-02-18' },
-      // "The start and end time range cannot exceed 24 hours", within one year.
+      // `api/v1/fills` has the trades of the old spot account, of whatever mode the account is now. Those of the others are
+      // in `api/v1/hf/fills` and `api/ua/v1/unified/order/execution`, both "symbol: required"; 100 and 200 rows at most.
+      // The oldest entry in the change log of docs.kucoin.com/spot-hf is of October 2022. It is not documented whether
+      // `api/v1/fills` also has high-frequency trades; transactions.ts counts a fill of both lists once.
+      trades: {
+        params: { hf: false, uta: false },
+        bySymbol: { params: { hf: true }, limit: 100, launched: '2022-10-01' },
+      },
+      // "The start and end time range cannot exceed 24 hours", within one year. The ledger of a high-frequency account is
+      // not read: it has trades, their fees and transfers inside the account, of the last days only.
       ledger: { spanDays: 1, retentionDays: 365, limit: 200 },
     },
-    wallets: [{ type: 'main' }, { type: 'trade' }],
+    // The spot wallet is `trade_hf`, or `trade`, or that of a unified account. They are not added up, because it is not
+    // documented whether KuCoin shows a wallet that it has moved in its former place as well.
+    wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
+    limits: [
+      'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
+      'For a unified account, high-frequency trades from before its upgrade are not read, and neither are interest and rewards that arrive in the funding wallet.',
+      'KuCoin may not list trades that are more than a year old.',
+    ],
     rights: {
       kind: 'words',
       endpoint: 'privateGetUserApiKey',

@@ -24,7 +24,9 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
   const about = findAbout(facts.id)
   const name = about.name ?? facts.name
   const lists = listReadLists(facts)
-  const [first, ...others] = lists.map((list) => toStream(name, list))
+  const [first, ...others] = [...Map.groupBy(lists, ({ stream }) => stream).values()].map((parts) =>
+    toStream(name, parts),
+  )
   return {
     metadata: toMetadata(facts, about, name, lists),
     streams: first === undefined ? [noHistory(name)] : [first, ...others],
@@ -39,7 +41,8 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
   }
 }
 
-function toStream(name: string, list: ReadList): Stream {
+function toStream(name: string, parts: readonly ReadList[]): Stream {
+  const [list] = parts as [ReadList, ...ReadList[]]
   const what = {
     trades: 'trades',
     deposits: 'deposits',
@@ -50,7 +53,7 @@ function toStream(name: string, list: ReadList): Stream {
   return {
     name: list.stream,
     unit: 'ms',
-    partitioned: list.by !== null,
+    partitioned: parts.some(({ by }) => by !== null),
     // pages.ts splits the window into pieces that the exchange accepts, so the years before it existed cost little.
     windowMax: null,
     retentionMs: list.retentionDays === null ? null : list.retentionDays * dayMs,
@@ -180,7 +183,7 @@ function listLimits(facts: ExchangeFacts, about: About, name: string, lists: rea
 /** ccxt's rate limit for an exchange. It applies to our IP address, because most exchanges count calls by address. */
 export function toBudget(facts: ExchangeFacts): Budget {
   const { intervalMs, balanceCost } = facts
-  const balances = balanceCost * (findAbout(facts.id).wallets?.length ?? 1)
+  const balances = balanceCost * (findAbout(facts.id).wallets?.flat().length ?? 1)
   const perSecond = 1_000 / Math.max(1, intervalMs)
   // The capacity covers the most expensive call and the requests that load the markets. It is larger than any call: the
   // background waits for more tokens than a person's call needs, and both would wait for the same full bucket.

@@ -33,7 +33,22 @@ export function listReadLists(facts: ExchangeFacts): ReadList[] {
   const sinceMs = launched === undefined ? narrowSinceMs : Date.parse(launched)
   return facts.lists
     .filter(({ stream }) => lists[stream]?.isElsewhere !== true)
-    .map((list) => toReadList(list, lists[list.stream] ?? {}, sinceMs))
+    .flatMap((list) => {
+      const { bySymbol, ...ofAll } = lists[list.stream] ?? {}
+      const read = toReadList(list, ofAll, sinceMs)
+      if (bySymbol === undefined) return [read]
+      const { launched: since, ...ofSymbols } = bySymbol
+      return [read, toReadList({ ...list, by: 'symbol' }, { ...ofAll, ...ofSymbols }, Date.parse(since))]
+    })
+}
+
+/** A stream may be two lists: one over all pairs, in the partition '', and one by pair. */
+export function findReadList(
+  lists: readonly ReadList[],
+  { stream, partition }: { stream: string; partition: string },
+): ReadList | undefined {
+  const ofStream = lists.filter((list) => list.stream === stream)
+  return ofStream.find(({ by }) => (by === null) === (partition === '')) ?? ofStream[0]
 }
 
 function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadList {
