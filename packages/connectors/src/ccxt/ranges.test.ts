@@ -2,7 +2,8 @@
  * Lists of exchanges that answer for a limited range of time, and ccxt's part in it: Gate refuses more than 30 days
  * (gate.com, API v4), Bitget 30 (bitget.com/api-doc, unified accounts), Binance.US 90 (docs.binance.us). Of a longer
  * range at Binance.US, ccxt asks only for the beginning, and of one that begins before 2019 at KuCoin (kucoin.com/docs)
- * only the list of that time.
+ * only the list of that time. P2B refuses more than a day (github.com/P2B-team/p2b-api-docs); of LBank, ccxt asks for two
+ * days, whatever the range is.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -17,12 +18,13 @@ const times = [20, 100, 400, 900, 1_500].map((days) => nowMs - days * dayMs)
 interface Exchange {
   id: string
   list: string
-  /** The exchange's parameters, what a second is in them, and how many days they may span. */
-  bounds: { start: string; end: string; second: number; daysMax: number; keptDays?: number }
+  /** The exchange's parameters, what a second is in them (or dates, both included), and how many days they may span. */
+  bounds: { start: string; end: string; second: number | 'dates'; daysMax: number; keptDays?: number }
   toRow(atMs: number): object
   wrap(rows: object[]): unknown
   path: string
   markets: (path: string) => unknown
+  partition?: string
 }
 
 const binanceus = {
@@ -64,6 +66,22 @@ const htxMarket = {
 const poloniexMarket = {
   ...{ symbol: 'BTC_USDT', baseCurrencyName: 'BTC', quoteCurrencyName: 'USDT', state: 'NORMAL' },
   symbolTradeLimit: { priceScale: 2, quantityScale: 6, amountScale: 2 },
+}
+const bydfi = {
+  id: 'bydfi',
+  bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 7 },
+  wrap: (rows: object[]) => ({ code: 200, message: 'success', data: rows, success: true }),
+  markets: () => ({
+    ...{ code: 200, message: 'success', success: true },
+    data: [{ symbol: 'BTC-USDT', baseAsset: 'BTC', marginAsset: 'USDT', quoteAsset: 'USDT', status: 'NORMAL' }],
+  }),
+}
+const lbank = {
+  id: 'lbank',
+  markets: (path: string) => {
+    const data = [{ symbol: 'btc_usdt', quantityAccuracy: '4', minTranQua: '0.0001', priceAccuracy: '2' }]
+    return { result: true, data: path.endsWith('/accuracy.do') ? data : [], error_code: 0 }
+  },
 }
 const seconds = (atMs: number): string => String(atMs / 1_000)
 
@@ -142,6 +160,49 @@ const exchanges: readonly Exchange[] = [
     }),
   },
   {
+    id: 'p2b',
+    ...{ list: 'trades', path: '/market_deal_history', partition: 'BTC/USDT' },
+    bounds: { start: 'startTime', end: 'endTime', second: 1, daysMax: 1, keptDays: 420 },
+    wrap: (deals) => ({ success: true, errorCode: '', message: '', result: { total: deals.length, deals } }),
+    markets: () => ({ success: true, result: [{ name: 'BTC_USDT', stock: 'BTC', money: 'USDT' }] }),
+    toRow: (atMs) => ({
+      ...{ deal_id: atMs, deal_time: atMs / 1_000, deal_order_id: 1, side: 'sell', role: 'taker' },
+      ...{ price: '50000', amount: '1', deal: '50000', deal_fee: '1' },
+    }),
+  },
+  {
+    ...lbank,
+    ...{ list: 'trades', path: '/transaction_history.do', partition: 'BTC/USDT' },
+    bounds: { start: 'start_date', end: 'end_date', second: 'dates', daysMax: 2, keptDays: 420 },
+    wrap: (data) => ({ result: true, data, error_code: 0 }),
+    toRow: (atMs) => ({
+      ...{ txUuid: String(atMs), orderUuid: '1', tradeType: 'sell_market', dealTime: atMs },
+      ...{ dealQuantity: 1, dealPrice: 50_000, dealVolumePrice: 50_000, tradeFee: 1 },
+    }),
+  },
+  {
+    ...lbank,
+    ...{ list: 'deposits', path: '/deposit_history.do' },
+    bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 90 },
+    wrap: (depositOrders) => ({ result: true, data: { depositOrders, page_length: 20 }, error_code: 0 }),
+    toRow: (atMs) => ({ insertTime: atMs, amount: 1, networkName: 'btc', txId: `x${atMs}`, coin: 'btc', status: '2' }),
+  },
+  {
+    ...bydfi,
+    ...{ list: 'trades', path: '/history_trade', bounds: { ...bydfi.bounds, keptDays: 182 } },
+    toRow: (atMs) => ({
+      ...{ orderId: String(atMs), symbol: 'BTC-USDT', time: String(atMs), side: 'BUY' },
+      ...{ dealPrice: '50000', dealVolume: '1', fee: '0' },
+    }),
+  },
+  ...['deposit', 'withdraw'].map((name) => ({
+    ...bydfi,
+    ...{ list: name === 'deposit' ? 'deposits' : 'withdrawals', path: `/${name}_records`, partition: 'BTC' },
+    toRow: (atMs: number) => {
+      return { orderId: String(atMs), asset: 'BTC', amount: '1', status: 'SUCCESS', createTime: atMs }
+    },
+  })),
+  {
     ...bitget,
     ...{ list: 'deposits', path: '/deposit-records' },
     toRow: (atMs) => ({ orderId: String(atMs), coin: 'BTC', size: '1', status: 'success', cTime: String(atMs) }),
@@ -150,28 +211,42 @@ const exchanges: readonly Exchange[] = [
 
 function toIo({ bounds, toRow, wrap, path, markets }: Exchange): Io {
   const { start, end, second, daysMax } = bounds
+  const toMs = (text: string | null): number =>
+    second === 'dates' ? Date.parse(text ?? '') : (Number(text) * 1_000) / second
   return {
-    fetch: async (input) => {
+    fetch: async (input, init) => {
       const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
       if (!pathname.endsWith(path)) return Response.json(markets(pathname))
-      const [fromMs, toMs] = [start, end].map((name) => (Number(searchParams.get(name)) * 1_000) / second)
-      assert.ok(fromMs !== undefined && toMs !== undefined)
-      if (toMs - fromMs > daysMax * dayMs)
+      const asked = init?.body === undefined ? searchParams : readBody(init.body as string)
+      const fromMs = toMs(asked.get(start))
+      const toIncludedMs = toMs(asked.get(end)) + (second === 'dates' ? dayMs - 1 : 0)
+      assert.ok(fromMs > 0 && toIncludedMs > 0)
+      if (toIncludedMs - fromMs > daysMax * dayMs)
         return Response.json({ code: -1127, label: 'INVALID_PARAM_VALUE' }, { status: 400 })
-      return Response.json(wrap(times.filter((atMs) => fromMs <= atMs && atMs <= toMs).map(toRow)))
+      return Response.json(wrap(times.filter((atMs) => fromMs <= atMs && atMs <= toIncludedMs).map(toRow)))
     },
     ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
   }
 }
 
-async function walk(id: string, stream: string, io: Io, sinceMs = Date.UTC(2009, 0, 1)): Promise<number[]> {
+function readBody(body: string): URLSearchParams {
+  return new URLSearchParams(body.startsWith('{') ? (JSON.parse(body) as Record<string, string>) : body)
+}
+
+async function walk(
+  id: string,
+  stream: string,
+  io: Io,
+  sinceMs = Date.UTC(2009, 0, 1),
+  partition = '',
+): Promise<number[]> {
   const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }
   const reader = createCcxtConnector(id).open(key, io)
   const window = { unit: 'ms' as const, start: sinceMs, end: nowMs }
   const found = new Set<number>()
   let pageMark: string | null = null
   do {
-    const request = { stream, partition: '', window, pageMark, lastingMark: null, state: {} }
+    const request = { stream, partition, window, pageMark, lastingMark: null, state: {} }
     const page: Page = await reader.fetchPage(request)
     for (const { occurredAtMs, unreadable } of page.records) if (unreadable === undefined) found.add(occurredAtMs)
     pageMark = page.next
@@ -182,10 +257,10 @@ async function walk(id: string, stream: string, io: Io, sinceMs = Date.UTC(2009,
 describe('a list that is answered for a limited range', () => {
   for (const exchange of exchanges) {
     it(`is read as far back as it goes: ${exchange.list} of ${exchange.id}`, async () => {
-      const { id, list, bounds } = exchange
+      const { id, list, bounds, partition } = exchange
       const sinceMs = bounds.keptDays === undefined ? undefined : nowMs - bounds.keptDays * dayMs
       const kept = times.filter((atMs) => atMs >= (sinceMs ?? 0))
-      assert.deepEqual(await walk(id, list, toIo(exchange), sinceMs), kept)
+      assert.deepEqual(await walk(id, list, toIo(exchange), sinceMs, partition), kept)
     })
   }
 })

@@ -27,12 +27,12 @@ const ms = z
   .refine(isPossibleTime, 'the time is out of range')
 
 const fee = z.object({ currency: text, cost: amount })
-const tradeSchema = z.object({
+const anyTradeSchema = z.object({
   id: text,
   order: text,
   timestamp: ms,
   symbol: z.string().min(1),
-  side: z.enum(['buy', 'sell']),
+  side: z.enum(['buy', 'sell']).nullish(),
   amount: amount.pipe(z.string()),
   price: amount,
   cost: amount,
@@ -44,6 +44,11 @@ const tradeSchema = z.object({
   base: text,
   quote: text,
   isSpot: z.boolean().nullish(),
+})
+/** A contract moves only its fee, whatever its side, and ccxt does not know that of a trade at BYDFi. */
+const tradeSchema = anyTradeSchema.refine(({ side, isSpot }) => isSpot === false || typeof side === 'string', {
+  path: ['side'],
+  message: 'missing',
 })
 /** ccxt passes on words of an exchange that it does not know. These say that coins arrive; we have no list of them. */
 const incomingTypes: ReadonlySet<string> = new Set(['deposit', 'admincredit', 'reward'])

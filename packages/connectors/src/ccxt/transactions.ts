@@ -153,7 +153,7 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
     outputs: joinLegs(outputs),
     fees: joinLegs(fees),
     providerReference: order ?? null,
-    description: `${side === 'buy' ? 'Buy' : 'Sell'} ${symbol}`,
+    description: typeof side === 'string' ? `${side === 'buy' ? 'Buy' : 'Sell'} ${symbol}` : symbol,
     incomplete: [...incomplete],
   })
 }

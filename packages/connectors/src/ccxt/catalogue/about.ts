@@ -25,6 +25,8 @@ export interface ListAbout {
   /** The documented page length. A shorter page counts as the last one. */
   limit?: number
   spanDays?: number
+  /** ccxt ends the range by itself, that long after its start. */
+  endsItself?: true
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
@@ -286,6 +288,18 @@ const abouts: Readonly<Record<string, About>> = {
   bybit: { ...bybit, aliases: ['BitDAO', 'Mantle'], rank: 8, color: '#f7a600' },
   bybiteu: { ...bybit, website: 'https://www.bybit.eu', aliases: ['Bybit Europe'] },
   bybitid: { ...bybit, aliases: ['NOBI'] },
+  // ccxt on developers.bydfi.com: "the maximum range is 7 days" for all three lists; 500 trades, of the last 6 months.
+  // BYDFi opened in November 2019, as BitYard.
+  bydfi: {
+    aliases: ['BitYard'],
+    launched: '2019-11-01',
+    lists: {
+      trades: { spanDays: 7, retentionDays: 182, limit: 500 },
+      deposits: { spanDays: 7 },
+      withdrawals: { spanDays: 7 },
+    },
+    limits: ['Spot trades at BYDFi are not read.'],
+  },
   cex: { aliases: ['CEX', 'CEXIO'] },
   coinbaseexchange: {
     color: '#0052ff',
@@ -443,7 +457,18 @@ const abouts: Readonly<Record<string, About>> = {
     limits: ['Only KuCoin Futures is read. Connect KuCoin for the spot account.'],
   },
   latoken: { name: 'LATOKEN' },
-  lbank: { aliases: ['LBK'] },
+  lbank: {
+    aliases: ['LBK'],
+    // www.lbank.com/docs: transaction_history has `start_date` and `end_date`, two days at most, and 100 rows. ccxt asks
+    // for the day of the start and the next one. It is not documented where a day begins; in China, 16 hours are left of
+    // them at least. deposit_history and withdraws have `startTime` and `endTime`, which are 90 days unless given.
+    lists: {
+      trades: { spanDays: 2 / 3, endsItself: true, limit: 100 },
+      deposits: { until: 'endTime', spanDays: 90 },
+      withdrawals: { until: 'endTime', spanDays: 90 },
+    },
+    limits: ['LBank lists at most 100 trades of a pair within two days.'],
+  },
   luno: { aliases: ['BitX'], rank: 28 },
   mercado: { aliases: ['Mercado', 'MB'] },
   mexc: {
@@ -461,7 +486,14 @@ const abouts: Readonly<Record<string, About>> = {
   myokx: { ...okx, name: 'OKX Europe', aliases: ['My OKX', 'OKX EEA', 'OKX EU'], website: 'https://my.okx.com' },
   okx: { ...okx, aliases: ['OKEx', 'OKB', 'OK'], rank: 7, color: '#000000' },
   okxus: { ...okx, name: 'OKX US', aliases: ['OKCoin', 'OKX America'], website: 'https://app.okx.com' },
-  p2b: { name: 'P2B', aliases: ['P2PB2B'] },
+  p2b: {
+    name: 'P2B',
+    aliases: ['P2PB2B'],
+    // github.com/P2B-team/p2b-api-docs, "market_deal_history": "The time between startTime and endTime can't be longer
+    // than 24 hours"; 100 rows at most. It opened in 2018.
+    launched: '2018-01-01',
+    lists: { trades: { until: 'endTime', unit: 's', spanDays: 1, limit: 100 } },
+  },
   paymium: { aliases: ['Bitcoin Central'] },
   phemex: { rank: 24 },
   poloniex: {

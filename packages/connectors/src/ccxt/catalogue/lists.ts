@@ -55,6 +55,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
   const { since = list.since, until = list.until, unit = 'ms', params = {}, paging } = about
   const spanDays = about.spanDays ?? list.spanDays
   const limit = about.limit ?? list.limit
+  const isNarrow = spanDays !== null && (until !== false || about.endsItself === true)
   return {
     ...list,
     since,
@@ -66,10 +67,10 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     pageSize: about.limit ?? null,
     retentionDays: about.retentionDays === undefined ? list.retentionDays : about.retentionDays,
     // A little less than allowed, because a request starts a millisecond early.
-    spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
+    spanMs: isNarrow ? spanDays * dayMs - 1_000 : null,
     // A millisecond later, for the same reason.
     splitMs: about.splitAt === undefined ? null : Date.parse(about.splitAt) + 1,
-    sinceMs: spanDays === null || until === false ? 0 : sinceMs,
+    sinceMs: isNarrow ? sinceMs : 0,
     isRequired: list.stream !== 'ledger',
     isWhole: paging !== undefined || (since !== false && until !== false),
   }
