@@ -101,6 +101,18 @@ function isFilled(value: object | null): boolean {
   return value !== null && Object.keys(value).length > 0
 }
 
+/** The names of the lists that the rows of an answer are in. */
+export function nameRows(answer: unknown): ReadonlyMap<unknown, string> {
+  const names = new Map<unknown, string>()
+  const visit = (value: unknown, name: string): void => {
+    if (Array.isArray(value)) for (const row of value as unknown[]) names.set(row, name)
+    else if (typeof value === 'object' && value !== null)
+      for (const [member, within] of Object.entries(value)) visit(within, member)
+  }
+  visit(answer, '')
+  return names
+}
+
 /** The rows of an answer are the members of its lists. Lists within a row belong to the row. */
 export function listMembers(answer: unknown): unknown[] {
   if (Array.isArray(answer)) return answer.every((member) => typeof member === 'object') ? answer : []

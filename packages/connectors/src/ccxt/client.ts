@@ -13,7 +13,7 @@ import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
-import { listMembers, refuseError, type Row } from './answers.ts'
+import { listMembers, nameRows, refuseError, type Row } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 import { isUndated, keepOddRows, type Unparsed } from './odd-rows.ts'
@@ -38,6 +38,8 @@ export interface Listed {
   isPicked: boolean
   /** Unifies one of the exchange's own rows. Returns an object without members if ccxt cannot parse it. */
   parse(own: unknown): Row
+  /** The rows of an answer that has a list for each currency, with the currency of theirs. */
+  withCurrencies(): Row[]
 }
 
 export interface CcxtClient {
@@ -153,7 +155,11 @@ function toListed(exchange: Exchange, call: ListCall, { found, answer, sinceMs, 
   // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
   const isCut = limit !== undefined && rows.length >= limit
   const isPicked = !isCut && own.length > rows.length
-  return { rows, own, isPicked, parse: (row) => parseOwn(exchange, call, row) }
+  const withCurrencies = (): Row[] => {
+    const names = nameRows(answer)
+    return rows.map((row) => ({ ...row, currency: exchange.safeCurrencyCode(names.get(row['info'])) }))
+  }
+  return { rows, own, isPicked, parse: (row) => parseOwn(exchange, call, row), withCurrencies }
 }
 
 function listKnown(exchange: Exchange, symbols: ReadonlySet<string>): KnownMarket[] {

@@ -15,7 +15,7 @@
  * A walk goes by the rows of the exchange's own answers. Several lists may come from one endpoint, and then ccxt leaves
  * out the rows of the others: a page of which nothing is left is not the end.
  */
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import type { ConnectorState, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
@@ -82,7 +82,8 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
   const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const read = readRows(client, list.stream, listed.rows, markets, { window, nowMs })
+  const rows = list.isByCurrency ? listed.withCurrencies() : listed.rows
+  const read = readRows(client, list.stream, rows, markets, { window, nowMs })
   const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
     throw new SourceError('unreadable_answer', `${list.call}: no row of a page has a time`)
@@ -211,10 +212,16 @@ function toBounds(list: ReadList, mark: PageMark): { sinceMs: number; untilMs: n
   }
 }
 
-const unitMs = { s: 1_000, ms: 1 } as const
+const unitMs = { day: dayMs, s: 1_000, ms: 1 } as const
 
-function toUnit({ unit }: ReadList, atMs: number): number {
-  return Math.ceil(atMs / unitMs[unit])
+/** The first moment from this one on that the exchange's times can name. */
+function roundUp({ unit }: ReadList, atMs: number): number {
+  return Math.ceil(atMs / unitMs[unit]) * unitMs[unit]
+}
+
+function toUnit(list: ReadList, atMs: number): number | string {
+  const roundMs = roundUp(list, atMs)
+  return list.unit === 'day' ? new Date(roundMs).toISOString().slice(0, 10) : roundMs / unitMs[list.unit]
 }
 
 /** Returns undefined when the window is complete. */
@@ -297,7 +304,7 @@ function nextAtEdge(list: ReadList, mark: PageMark, span: Span): PageMark | unde
   const { oldestMs, newestMs, count, isShort } = span
   const step = furtherSteps[mark.step]
   const { sinceMs, untilMs } = toBounds(list, mark)
-  const lastMs = toUnit(list, untilMs) * unitMs[list.unit]
+  const lastMs = roundUp(list, untilMs)
   const isOutside = oldestMs < sinceMs || newestMs > lastMs
   return step === undefined || isShort || count < 2 || isOutside ? undefined : { ...mark, step }
 }

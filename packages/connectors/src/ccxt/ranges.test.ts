@@ -2,8 +2,8 @@
  * Lists of exchanges that answer for a limited range of time, and ccxt's part in it: Gate refuses more than 30 days
  * (gate.com, API v4), Bitget 30 (bitget.com/api-doc, unified accounts), Binance.US 90 (docs.binance.us). Of a longer
  * range at Binance.US, ccxt asks only for the beginning, and of one that begins before 2019 at KuCoin (kucoin.com/docs)
- * only the list of that time. P2B refuses more than a day (github.com/P2B-team/p2b-api-docs); of LBank, ccxt asks for two
- * days, whatever the range is.
+ * only the list of that time. P2B refuses more than a day (github.com/P2B-team/p2b-api-docs) and INDODAX more than seven
+ * (github.com/btcid/indodax-official-api-docs); of LBank, ccxt asks for two days, whatever the range is.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -83,6 +83,7 @@ const lbank = {
     return { result: true, data: path.endsWith('/accuracy.do') ? data : [], error_code: 0 }
   },
 }
+const indodaxMarket = { id: 'btcidr', traded_currency: 'btc', base_currency: 'idr', is_maintenance: 0 }
 const seconds = (atMs: number): string => String(atMs / 1_000)
 
 const exchanges: readonly Exchange[] = [
@@ -203,6 +204,16 @@ const exchanges: readonly Exchange[] = [
     },
   })),
   {
+    id: 'indodax',
+    ...{ list: 'transfers', path: '/tapi' },
+    bounds: { start: 'start', end: 'end', second: 'dates', daysMax: 7 },
+    wrap: (rows) => {
+      return { success: 1, return: { withdraw: { idr: rows.slice(1), eth: [] }, deposit: { btc: rows.slice(0, 1) } } }
+    },
+    markets: () => [indodaxMarket],
+    toRow: (atMs) => ({ status: 'success', amount: '1', success_time: seconds(atMs), deposit_id: String(atMs) }),
+  },
+  {
     ...bitget,
     ...{ list: 'deposits', path: '/deposit-records' },
     toRow: (atMs) => ({ orderId: String(atMs), coin: 'BTC', size: '1', status: 'success', cTime: String(atMs) }),
@@ -263,6 +274,39 @@ describe('a list that is answered for a limited range', () => {
       assert.deepEqual(await walk(id, list, toIo(exchange), sinceMs, partition), kept)
     })
   }
+})
+
+describe('an answer with a list for each currency', () => {
+  it('shows the currency of its rows, which ccxt leaves out: transfers of indodax', async () => {
+    const row = { status: 'success', amount: '2', fee: '1', success_time: seconds(nowMs - dayMs) }
+    const io: Io = {
+      fetch: async (input) => {
+        const { pathname } = new URL(input instanceof Request ? input.url : input)
+        const deposit = { btc: [{ ...row, deposit_id: '1' }], idr: [] }
+        const withdraw = { idr: [{ ...row, withdraw_id: '2' }] }
+        return Response.json(
+          pathname.endsWith('/tapi') ? { success: 1, return: { withdraw, deposit } } : [indodaxMarket],
+        )
+      },
+      ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
+    }
+    const connector = createCcxtConnector('indodax')
+    const reader = connector.open({ type: 'api_key', apiKey: 'account-k', secretKey: 's'.repeat(32) }, io)
+    const window = { unit: 'ms' as const, start: nowMs - 2 * dayMs, end: nowMs }
+    const asked = { stream: 'transfers', partition: '' }
+    const { records } = await reader.fetchPage({ ...asked, window, pageMark: null, lastingMark: null, state: {} })
+    const drafts = connector.toTransactions(
+      records.map((record) => ({ ...record, ...asked })),
+      { addresses: new Set(), state: {} },
+    )
+    const moved = drafts.map(({ type, inputs = [], outputs = [], fees = [] }) => {
+      return [type, ...[...inputs, ...outputs, ...fees].map(({ symbol, amount }) => `${amount} ${symbol}`)]
+    })
+    assert.deepEqual(moved, [
+      ['send', '2 IDR', '1 IDR'],
+      ['receive', '2 BTC'],
+    ])
+  })
 })
 
 describe('a list whose beginning another endpoint has', () => {

@@ -52,6 +52,8 @@ const tradeSchema = anyTradeSchema.refine(({ side, isSpot }) => isSpot === false
 })
 /** ccxt passes on words of an exchange that it does not know. These say that coins arrive; we have no list of them. */
 const incomingTypes: ReadonlySet<string> = new Set(['deposit', 'admincredit', 'reward'])
+/** `withdraw` is what ccxt calls a withdrawal of INDODAX. */
+const outgoingTypes: ReadonlySet<string> = new Set(['withdrawal', 'withdraw'])
 const transferSchema = z
   .object({
     id: text,
@@ -72,9 +74,9 @@ const transferSchema = z
     comment: text,
   })
   .refine(({ timestamp, updated }) => typeof (timestamp ?? updated) === 'number', 'timestamp: missing')
-/** Other types may take coins as well as bring them: Gemini's `admindebit`, `withdraw` of INDODAX. */
+/** Other types may take coins as well as bring them: Gemini's `admindebit`. */
 const typedTransferSchema = transferSchema.refine(
-  ({ type }) => typeof type === 'string' && (type === 'withdrawal' || incomingTypes.has(type)),
+  ({ type }) => typeof type === 'string' && (outgoingTypes.has(type) || incomingTypes.has(type)),
   { path: ['type'], message: 'neither a deposit nor a withdrawal' },
 )
 const entrySchema = z.object({
@@ -269,7 +271,7 @@ function isTransferList(stream: StreamName): boolean {
  * hash at KuCoin, and by its address at Bitvavo.
  */
 export function isWithdrawal(stream: string, { type }: Pick<Transfer, 'type'>): boolean {
-  return stream === 'withdrawals' || (stream === 'transfers' && type === 'withdrawal')
+  return stream === 'withdrawals' || (stream === 'transfers' && outgoingTypes.has(type ?? ''))
 }
 
 /** ccxt maps to `ok`, `pending`, `failed` and `canceled`, and passes other words on (Bybit: `fail`, `processing`). */

@@ -5,6 +5,8 @@
  */
 import type { StreamName } from './facts.ts'
 
+export type ReadUnit = 's' | 'ms' | 'day'
+
 export interface Paging {
   kind: 'offset' | 'page' | 'id'
   param: string
@@ -19,7 +21,8 @@ export interface ListAbout {
   /** The exchange's own parameter, if ccxt has none. ccxt passes it on unchanged. */
   since?: string | false
   until?: string
-  unit?: 's' | 'ms'
+  /** A `day` is written as in 2024-07-01. */
+  unit?: ReadUnit
   params?: Readonly<Record<string, unknown>>
   paging?: Paging
   /** The documented page length. A shorter page counts as the last one. */
@@ -27,6 +30,8 @@ export interface ListAbout {
   spanDays?: number
   /** ccxt ends the range by itself, that long after its start. */
   endsItself?: true
+  /** The answer has a list for each currency, by its name. ccxt joins them, and its rows have no currency. */
+  isByCurrency?: true
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
@@ -397,7 +402,14 @@ const abouts: Readonly<Record<string, About>> = {
   pacifica: {
     limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
-  indodax: { name: 'Indodax', aliases: ['Bitcoin Indonesia'] },
+  indodax: {
+    name: 'Indodax',
+    aliases: ['Bitcoin Indonesia'],
+    // github.com/btcid/indodax-official-api-docs, "transHistory": `start` and `end` as Y-m-d, "validation maximum 7 days",
+    // which a range of dates exceeds sooner than one of hours; 500 rows of a kind. It opened in 2014.
+    launched: '2014-01-01',
+    lists: { transfers: { until: 'end', unit: 'day', spanDays: 5, isByCurrency: true } },
+  },
   independentreserve: { aliases: ['IR'] },
   krakenfutures: {
     aliases: ['Crypto Facilities', 'Cryptofacilities'],

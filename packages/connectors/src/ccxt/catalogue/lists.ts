@@ -3,7 +3,7 @@
  * (about.ts).
  */
 import { dayMs } from '@assay/core'
-import { findAbout, type ListAbout, type Paging } from './about.ts'
+import { findAbout, type ListAbout, type Paging, type ReadUnit } from './about.ts'
 import type { ExchangeFacts, ListFacts } from './facts.ts'
 
 /** Exchanges that answer for a few days at a time are not read before this date, because few of them existed then. */
@@ -13,7 +13,7 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   /** True when ccxt has a parameter; text for the exchange's own, which ccxt passes on; false when there is neither. */
   since: boolean | string
   until: boolean | string
-  unit: 's' | 'ms'
+  unit: ReadUnit
   params: Readonly<Record<string, unknown>>
   /** Set for a list that is paged by count or id instead of time. */
   paging: Paging | undefined
@@ -24,6 +24,7 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   pageSize: number | null
   sinceMs: number
   isRequired: boolean
+  isByCurrency: boolean
   /** Whether reading a window returns everything in it. */
   isWhole: boolean
 }
@@ -72,6 +73,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     splitMs: about.splitAt === undefined ? null : Date.parse(about.splitAt) + 1,
     sinceMs: isNarrow ? sinceMs : 0,
     isRequired: list.stream !== 'ledger',
+    isByCurrency: about.isByCurrency === true,
     isWhole: paging !== undefined || (since !== false && until !== false),
   }
 }
