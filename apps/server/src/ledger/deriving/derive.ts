@@ -10,7 +10,9 @@
  * If the process is killed, the batch is simply due again; deriving it twice gives the same bytes.
  *
  * While PostgreSQL writes a batch, the next one is drafted and priced: each keeps one processor busy, and neither waits
- * for the other.
+ * for the other. Drafting begins when the batch before has been rendered and not earlier: both need this thread, so the
+ * draft would only keep what PostgreSQL is to write from being sent, and PostgreSQL would write while nothing is left to
+ * draft.
  */
 import type { Logger } from 'pino'
 import type { ConnectionRef } from '../../owner.ts'
@@ -120,10 +122,14 @@ async function deriveDue(
   let drafted = await draft(raw.newestPoint, first)
   for (;;) {
     const { page, batch, isLast } = drafted
-    const next = isLast ? undefined : draft(page.last)
-    // It is awaited below. If writing fails first, that error is thrown and this one must not be unhandled.
-    next?.catch(() => undefined)
-    await writeBatch(deps, due.ref, due.source, batch)
+    let next: Promise<Drafted> | undefined
+    const draftNext = (): void => {
+      if (isLast) return
+      next ??= draft(page.last)
+      // It is awaited below. If writing fails first, that error is thrown and this one must not be unhandled.
+      next.catch(() => undefined)
+    }
+    await writeBatch(deps, due, batch, draftNext)
     if (next === undefined) return true
     await ensureStatistics(deps.db)
     const following = await next
@@ -135,9 +141,9 @@ async function deriveDue(
 
 async function writeBatch(
   deps: DeriveDeps,
-  ref: ConnectionRef,
-  { connector }: Source,
+  { ref, source }: Due,
   batch: PricedBatch,
+  onRendered: () => void,
 ): Promise<void> {
   const { poison } = await deps.db.transaction(async (tx) => {
     await planForAnyUser(tx)
@@ -147,7 +153,9 @@ async function writeBatch(
     // A group that changed while it was drafted stays due: its draft is already wrong.
     const unchanged = new Set(await raw.takeDue(tx, ref, batch.groups))
     const rendered = await renderBatch(tx, ref, batch, unchanged)
-    await writeGroups(deps, tx, ref, connector.providerId, rendered, { isThorough: false })
+    const written = writeGroups(deps, tx, ref, source.connector.providerId, rendered, { isThorough: false })
+    onRendered()
+    await written
     return rendered
   })
   for (const [group, reason] of poison)
