@@ -13,7 +13,7 @@ import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../l
 import { queueMatching } from '../match-job.ts'
 import { createMetering, type Metering } from '../metering/index.ts'
 import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
-import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
+import { createCoinGecko, createPrices, type Prices, type SourceBudget } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/index.ts'
 import type { Tracer } from '../tracing/index.ts'
@@ -63,18 +63,13 @@ export function createEngine(deps: EngineDeps): Engine {
   const limits = { random: Math.random, scaleWait, egress: config.worker.egress }
   const metering = traceMetering(watchMetering(createMetering({ db, ...limits, log }), metrics), deps.tracer)
   const outgoing = traceFetch(fetchUntrusted, deps.tracer)
-  const priceLane = { connector: pace.scaleBudget(coinGeckoBudget), keyLane: '' }
-  const priceCost = coinGeckoBudget.budget.balances
-  const budget = {
-    take: (who: { interactive: boolean }) => metering.take(priceLane, priceCost, who),
-    recordLimitError: (forMs: number) => metering.recordLimitError(priceLane, priceCost, forMs),
-  }
+  const priceBudget = toPriceBudget(metering, pace.scaleBudget(coinGeckoBudget))
   const pricesUrl = providers.providerUrls['coingecko']
   const source = createCoinGecko({
     fetch: restrictFetch(outgoing, listPriceOrigins(pricesUrl)),
     baseUrl: pricesUrl,
     priceKey: config.priceKey,
-    ...{ now, budget, scaleWait },
+    ...{ now, budget: priceBudget, scaleWait },
   })
   const prices = createPrices({ db, source, now, scaleWait, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
@@ -126,6 +121,16 @@ export function createEngine(deps: EngineDeps): Engine {
     prove: (ref, source, reach, options) => proof.prove(ref, source, reach, options),
   })
   return { assets, connections, ledger, metering, prices, proof, sync, webhooks }
+}
+
+/** The price source's own part of the fleet's budgets: it is asked for all users, and without a key of theirs. */
+function toPriceBudget(metering: Metering, connector: typeof coinGeckoBudget): SourceBudget {
+  const lane = { connector, keyLane: '' }
+  const cost = coinGeckoBudget.budget.balances
+  return {
+    take: (who) => metering.take(lane, cost, who),
+    recordLimitError: (forMs) => metering.recordLimitError(lane, cost, forMs),
+  }
 }
 
 export function openWebhooks({

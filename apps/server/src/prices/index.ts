@@ -22,7 +22,7 @@ import * as store from './store.ts'
 import type { Method } from './store.ts'
 
 export { createCoinGecko } from './source.ts'
-export type { PriceSource } from './source.ts'
+export type { PriceSource, SourceBudget } from './source.ts'
 
 export interface Prices {
   /**
