@@ -131,12 +131,18 @@ export async function addRows(db: Sql, owner: Owner, rows: readonly TestRow[]): 
   await addAssets(db, [...new Set(rows.flatMap(({ symbols = [] }) => symbols))])
   for (const row of rows) {
     const { updatedAt = longAgo, symbols = [], isPending = false } = row
+    const changeSeq = row.changeSeq ?? seqAt(updatedAt)
+    // A user's counter is never behind the number of a transaction.
+    await db.execute('update user_ledgers set change_seq = greatest(change_seq, $2::bigint) where user_key = $1', [
+      owner.userKey,
+      changeSeq,
+    ])
     await db.execute(
       `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
          category, pending, staked_legs, provider_id, group_key, document)
        values ($1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $2::uuid::text, $12)`,
       [
-        ...[owner.userKey, row.id.slice(4), row.occurredAt, row.changeSeq ?? seqAt(updatedAt), updatedAt],
+        ...[owner.userKey, row.id.slice(4), row.occurredAt, changeSeq, updatedAt],
         ...[row.connectionKey, owner.tenantKey, row.type ?? 'send', row.category ?? 'withdrawal', isPending],
         ...[row.providerId ?? 'kraken', documentOf(symbols)],
       ],
