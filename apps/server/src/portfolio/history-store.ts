@@ -30,14 +30,15 @@ export interface ValueRequest {
 // Only days on which every account of that time was seen: a sum over some of them would not be the user's total. An
 // account has a past of its own, so one that was connected later belongs to each day from its first record on. Otherwise
 // the days before it was connected would be worth less than both the derived days before them and those after them.
-// Where the history cannot be derived, an account's first record says nothing about what it held before.
+// Where the history cannot be derived there is nothing to compare with, and a day shows the accounts that were connected.
 const observed = `
   select o.day, sum(o.value_in_usd) as value, sum(o.unpriced) > 0 as unpriced
   from observed_values o join shown s on s.connection_key = o.connection_key
   where o.user_key = $1::bigint and o.day between $2::date and $3::date
   group by o.day
   having count(*) = (select count(*) from shown every
-    where o.day < $5::date or (least(every.added_at, every.history_from) at time zone 'UTC')::date <= o.day)`
+    where (case when o.day < $5::date then every.added_at else least(every.added_at, every.history_from) end
+      at time zone 'UTC')::date <= o.day)`
 
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
