@@ -195,8 +195,11 @@ async function putKeys(file: string, keys: string): Promise<void> {
 
 async function takePlace(cluster: Cluster, draft: Cluster): Promise<void> {
   const replaced = toReplaced(cluster.directory)
-  await rm(replaced, { recursive: true, force: true })
-  if (existsSync(cluster.directory)) await rename(cluster.directory, replaced)
+  // If an earlier restore was killed here, what it put aside is the only cluster until this one has its place.
+  if (existsSync(cluster.directory)) {
+    await rm(replaced, { recursive: true, force: true })
+    await rename(cluster.directory, replaced)
+  }
   await rename(draft.directory, cluster.directory)
   await syncDirectory(path.dirname(cluster.directory))
   await rm(replaced, { recursive: true, force: true })
