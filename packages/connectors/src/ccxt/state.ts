@@ -8,9 +8,9 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
 import type { Market } from './client.ts'
-import type { ListFacts } from './catalogue/facts.ts'
+import type { ReadList } from './catalogue/lists.ts'
 
-/** Until a connection is this old, every market of a known asset is read. */
+/** Until a connection is this old, every market of a known asset is read, except in slow lists. */
 const newForMs = 6 * hourMs
 /** After that, a market with only one known side is read once in this many days. */
 const rotationDays = 28
@@ -62,24 +62,29 @@ export function withFound(state: ConnectorState, symbol: string): ConnectorState
 }
 
 export function listPartitions(
-  lists: readonly Pick<ListFacts, 'stream' | 'by'>[],
+  lists: readonly Pick<ReadList, 'stream' | 'by' | 'isSlow'>[],
   markets: ReadonlyMap<string, Market>,
   state: ConnectorState,
   nowMs: number,
 ): Partition[] {
   const { assets = [] } = stateSchema.parse(state)
-  const symbols = listSymbols(markets, state, nowMs)
+  const symbolsOf = (isSlow: boolean): string[] => listSymbols(markets, state, nowMs, { isSlow })
   const partitioned = new Set(lists.filter(({ by }) => by !== null).map(({ stream }) => stream))
-  return lists.flatMap(({ stream, by }) => {
+  return lists.flatMap(({ stream, by, isSlow }) => {
     if (by === null) return partitioned.has(stream) ? [{ stream, partition: '' }] : []
-    return (by === 'code' ? assets : symbols).map((partition) => ({ stream, partition }))
+    return (by === 'code' ? assets : symbolsOf(isSlow)).map((partition) => ({ stream, partition }))
   })
 }
 
-function listSymbols(markets: ReadonlyMap<string, Market>, state: ConnectorState, nowMs: number): string[] {
+function listSymbols(
+  markets: ReadonlyMap<string, Market>,
+  state: ConnectorState,
+  nowMs: number,
+  { isSlow }: { isSlow: boolean },
+): string[] {
   const { assets = [], lost = {}, connectedAtMs = nowMs } = stateSchema.parse(state)
   const seen = new Set(assets)
-  const isNew = nowMs - connectedAtMs < newForMs
+  const isNew = !isSlow && nowMs - connectedAtMs < newForMs
   const turn = Math.floor(nowMs / dayMs) % rotationDays
   return [...markets.values()]
     .filter(({ symbol, base, quote }) => {

@@ -38,8 +38,13 @@ export interface ListAbout {
   retentionDays?: number | null
   /** The list is of another wallet, which another connection reads. */
   isElsewhere?: true
+  /**
+   * Given by pair, and a pair takes hundreds of calls. Pairs with one known side are read in turns from the start, because
+   * a first read of all of them would use up for hours what our address may ask of the exchange.
+   */
+  isSlow?: true
   /** The exchange has this list once for all pairs, and a second one that it gives only by pair, since that day. */
-  bySymbol?: Pick<ListAbout, 'params' | 'limit' | 'spanDays'> & { launched: string }
+  bySymbol?: Pick<ListAbout, 'params' | 'limit' | 'spanDays' | 'isSlow'> & { launched: string }
 }
 
 /** Parameters of fetchBalance. */
@@ -162,6 +167,7 @@ const hitbtc: About = {
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
 // days"). Its times are in seconds, which ccxt forgets for the account book.
 const gate: About = {
+  launched: '2013-01-01',
   lists: {
     deposits: { spanDays: 30 },
     withdrawals: { spanDays: 30 },
@@ -439,7 +445,7 @@ const abouts: Readonly<Record<string, About>> = {
       // `api/v1/fills` also has high-frequency trades; transactions.ts counts a fill of both lists once.
       trades: {
         params: { hf: false, uta: false },
-        bySymbol: { params: { hf: true }, limit: 100, launched: '2022-10-01' },
+        bySymbol: { params: { hf: true }, limit: 100, launched: '2022-10-01', isSlow: true },
       },
       // "The start and end time range cannot exceed 24 hours", within one year. The ledger of a high-frequency account is
       // not read: it has trades, their fees and transfers inside the account, of the last days only.
@@ -451,7 +457,7 @@ const abouts: Readonly<Record<string, About>> = {
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
       'For a unified account, high-frequency trades from before its upgrade are not read, and neither are interest and rewards that arrive in the funding wallet.',
-      'KuCoin may not list trades that are more than a year old.',
+      'KuCoin may not list trades that are more than a year old. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],
     rights: {
       kind: 'words',
@@ -471,15 +477,19 @@ const abouts: Readonly<Record<string, About>> = {
   latoken: { name: 'LATOKEN' },
   lbank: {
     aliases: ['LBK'],
+    launched: '2015-01-01',
     // www.lbank.com/docs: transaction_history has `start_date` and `end_date`, two days at most, and 100 rows. ccxt asks
     // for the day of the start and the next one. It is not documented where a day begins; in China, 16 hours are left of
     // them at least. deposit_history and withdraws have `startTime` and `endTime`, which are 90 days unless given.
     lists: {
-      trades: { spanDays: 2 / 3, endsItself: true, limit: 100 },
+      // All years would be five thousand calls for each pair.
+      trades: { spanDays: 2 / 3, endsItself: true, limit: 100, retentionDays: 90, isSlow: true },
       deposits: { until: 'endTime', spanDays: 90 },
       withdrawals: { until: 'endTime', spanDays: 90 },
     },
-    limits: ['LBank lists at most 100 trades of a pair within two days.'],
+    limits: [
+      'Trades at LBank are read for the last 90 days, and at most 100 of a pair within two days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
+    ],
   },
   luno: { aliases: ['BitX'], rank: 28 },
   mercado: { aliases: ['Mercado', 'MB'] },
@@ -504,11 +514,16 @@ const abouts: Readonly<Record<string, About>> = {
     // github.com/P2B-team/p2b-api-docs, "market_deal_history": "The time between startTime and endTime can't be longer
     // than 24 hours"; 100 rows at most. It opened in 2018.
     launched: '2018-01-01',
-    lists: { trades: { until: 'endTime', unit: 's', spanDays: 1, limit: 100 } },
+    // All years would be three thousand calls for each pair.
+    lists: { trades: { until: 'endTime', unit: 's', spanDays: 1, limit: 100, retentionDays: 90, isSlow: true } },
+    limits: [
+      'Trades at P2B are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
+    ],
   },
   paymium: { aliases: ['Bitcoin Central'] },
   phemex: { rank: 24 },
   poloniex: {
+    launched: '2014-01-01',
     aliases: ['Polo'],
     rank: 22,
     // api-docs.poloniex.com: error 21355, "Interval between startTime and endTime in trade/order history has exceeded 7

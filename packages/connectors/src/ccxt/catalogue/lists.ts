@@ -25,6 +25,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   sinceMs: number
   isRequired: boolean
   isByCurrency: boolean
+  /** A pair takes hundreds of calls. */
+  isSlow: boolean
   /** Whether reading a window returns everything in it. */
   isWhole: boolean
 }
@@ -74,6 +76,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     sinceMs: isNarrow ? sinceMs : 0,
     isRequired: list.stream !== 'ledger',
     isByCurrency: about.isByCurrency === true,
+    isSlow: about.isSlow === true,
     isWhole: paging !== undefined || (since !== false && until !== false),
   }
 }
