@@ -117,16 +117,19 @@ function derive(records: readonly StoredRecord[]): [string | null, string][] {
 }
 
 describe('the holdings of an account', () => {
-  for (const [kind, total] of [
-    ['classic', '3'],
-    ['high frequency', '5'],
-    ['unified', '9'],
+  for (const [kind, bitcoin, tether] of [
+    ['classic', '3', '20'],
+    ['high frequency', '5', '20'],
+    ['unified', '9', '10'],
   ] as const) {
     it(`are those of its spot wallet and of its main one: ${kind}`, async () => {
       const { balances } = await open(kind).fetchBalances({})
       assert.deepEqual(
-        balances.filter(({ symbol }) => symbol === 'BTC').map(({ liquid }) => String(liquid)),
-        [total],
+        balances.map(({ symbol, liquid }) => [symbol, String(liquid)]),
+        [
+          ['BTC', bitcoin],
+          ['USDT', tether],
+        ],
       )
     })
   }
