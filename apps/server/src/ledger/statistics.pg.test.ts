@@ -41,3 +41,18 @@ it('a history that fills the room of a destroyed one is analysed, although the f
   assert.equal(filled.rows, rows + 1)
   assert.ok(filled.bytes <= emptied.bytes * 1.1, `the file grew from ${emptied.bytes} to ${filled.bytes} bytes`)
 })
+
+it('a table that an operator vacuums holds up nobody, and is analysed when it is free', async (t) => {
+  const { db } = await testDatabase(t)
+  await readHistory(db)
+  await db.transaction(async (vacuum) => {
+    await vacuum.execute('lock table raw_records in share update exclusive mode')
+    await db.transaction(async (tx) => {
+      await tx.execute(`set local lock_timeout = '100ms'`)
+      await ensureStatistics(tx)
+    })
+  })
+  assert.equal((await readSize(db)).rows, -1, 'never analysed')
+  await ensureStatistics(db)
+  assert.equal((await readSize(db)).rows, rows)
+})

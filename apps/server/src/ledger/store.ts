@@ -17,6 +17,9 @@ const changesMax = 2_000
  * Neither sign of that is enough alone. A history that was destroyed and vacuumed leaves its room behind, and the next
  * one fills it without making the file larger: reading it took three times as long. And a crash of PostgreSQL loses the
  * count of changes.
+ *
+ * A table that somebody else analyses or vacuums is left to them. To wait for an operator's VACUUM would take hours, and
+ * the history would not move on.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
@@ -27,7 +30,7 @@ export async function ensureStatistics(sql: Sql): Promise<void> {
          or pg_stat_get_mod_since_analyze(oid) > $1::integer + 4 * reltuples)`,
     [changesMax],
   )
-  if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
+  if (unseen.length > 0) await sql.execute(`analyze (skip_locked) ${unseen.map(({ name }) => name).join(', ')}`)
 }
 
 /**
