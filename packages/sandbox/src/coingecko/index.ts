@@ -84,14 +84,30 @@ function marketChart(id: string, query: URLSearchParams, nowMs: number): WireAns
   if (fromMs === undefined || toMs === undefined || fromMs > toMs) return problem(422, 'invalid date range')
   const first = Math.max(firstDay, Math.ceil(fromMs / dayMs))
   const last = Math.min(dayOf(nowMs), dayOf(toMs))
-  const prices: string[] = []
-  const flat: string[] = []
-  for (let day = first; day <= last; day += 1) {
-    prices.push(`[${day * dayMs},${asNumber(priceText(coin, quote, day))}]`)
-    flat.push(`[${day * dayMs},0]`)
+  const days = listDays(coin, quote, last).slice(first - firstDay, last + 1 - firstDay)
+  const prices = days.map(({ price }) => price).join(',')
+  const none = days.map(({ zero }) => zero).join(',')
+  return ok(`{"prices":[${prices}],"market_caps":[${none}],"total_volumes":[${none}]}`)
+}
+
+interface Day {
+  price: string
+  zero: string
+}
+
+/** A cache: every account with a wallet asks for 2,000 days of a dozen coins, and the past does not change. */
+const written = new Map<Coin, Map<Coin, Day[]>>()
+
+function listDays(coin: Coin, quote: Coin, last: number): readonly Day[] {
+  const byQuote = written.get(coin) ?? new Map<Coin, Day[]>()
+  written.set(coin, byQuote)
+  const days = byQuote.get(quote) ?? []
+  byQuote.set(quote, days)
+  for (let day = firstDay + days.length; day <= last; day += 1) {
+    const price = `[${day * dayMs},${asNumber(priceText(coin, quote, day))}]`
+    days.push({ price, zero: `[${day * dayMs},0]` })
   }
-  const [series, none] = [prices.join(','), flat.join(',')]
-  return ok(`{"prices":[${series}],"market_caps":[${none}],"total_volumes":[${none}]}`)
+  return days
 }
 
 /** 0.0000081 as 8.1e-06. */
