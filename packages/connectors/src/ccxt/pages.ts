@@ -15,7 +15,7 @@
  * A walk goes by the rows of the exchange's own answers. Several lists may come from one endpoint, and then ccxt leaves
  * out the rows of the others: a page of which nothing is left is not the end.
  */
-import { dayMs, SourceError } from '@assay/core'
+import { dayMs, hourMs, SourceError } from '@assay/core'
 import type { ConnectorState, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
@@ -75,7 +75,7 @@ export async function fetchPage(
 
 async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest, nowMs: number): Promise<Page> {
   const { window, pageMark, partition, state } = request
-  const mark = pageMark === null ? firstMark(list, window) : readMark(pageMark)
+  const mark = withinReach(list, pageMark === null ? firstMark(list, window) : readMark(pageMark), window, nowMs)
   if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
   const markets = await client.listMarkets()
   const key = list.by === null ? undefined : partition
@@ -162,6 +162,23 @@ function isBefore(atMs: number | undefined, thanMs: number): boolean {
 
 function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
+}
+
+/** What is read of the oldest rows that an exchange keeps: it refuses a range that begins before them by a second. */
+const reachMarginMs = hourMs
+
+/**
+ * The start of a window is as old as what the exchange keeps, and calls are made later: in a run that waits for budgets,
+ * or is resumed after an outage, much later. A piece whose start has been forgotten meanwhile begins again where the
+ * exchange can still answer.
+ */
+function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: number): PageMark {
+  if (list.retentionDays === null || list.paging !== undefined) return mark
+  const keptSinceMs = nowMs - list.retentionDays * dayMs
+  // Only at half of the margin, so that a piece does not begin again with each call.
+  if (mark.startMs > keptSinceMs + reachMarginMs / 2) return mark
+  const { longest, mayMiss } = mark
+  return { ...toPiece(list, Math.ceil(keptSinceMs + reachMarginMs), window), longest, mayMiss }
 }
 
 function toPiece({ spanMs, splitMs }: ReadList, startMs: number, window: Window): PageMark {

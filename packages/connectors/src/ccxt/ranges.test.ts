@@ -13,7 +13,7 @@ import { ccxtDefinitions } from './catalogue/definitions.ts'
 import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
-const times = [20, 100, 400, 900, 1_500].map((days) => nowMs - days * dayMs)
+const times = [20, 60, 100, 400, 900, 1_500].map((days) => nowMs - days * dayMs)
 
 interface Exchange {
   id: string
@@ -163,7 +163,7 @@ const exchanges: readonly Exchange[] = [
   {
     id: 'p2b',
     ...{ list: 'trades', path: '/market_deal_history', partition: 'BTC/USDT' },
-    bounds: { start: 'startTime', end: 'endTime', second: 1, daysMax: 1, keptDays: 420 },
+    bounds: { start: 'startTime', end: 'endTime', second: 1, daysMax: 1, keptDays: 90 },
     wrap: (deals) => ({ success: true, errorCode: '', message: '', result: { total: deals.length, deals } }),
     markets: () => ({ success: true, result: [{ name: 'BTC_USDT', stock: 'BTC', money: 'USDT' }] }),
     toRow: (atMs) => ({
@@ -174,7 +174,7 @@ const exchanges: readonly Exchange[] = [
   {
     ...lbank,
     ...{ list: 'trades', path: '/transaction_history.do', partition: 'BTC/USDT' },
-    bounds: { start: 'start_date', end: 'end_date', second: 'dates', daysMax: 2, keptDays: 420 },
+    bounds: { start: 'start_date', end: 'end_date', second: 'dates', daysMax: 2, keptDays: 90 },
     wrap: (data) => ({ result: true, data, error_code: 0 }),
     toRow: (atMs) => ({
       ...{ txUuid: String(atMs), orderUuid: '1', tradeType: 'sell_market', dealTime: atMs },

@@ -259,9 +259,17 @@ const abouts: Readonly<Record<string, About>> = {
     permissions: ['Read-only'],
     leaveEmpty: ['Read-write', 'Withdraw'],
     third: 'Passphrase',
-    // bitget.com/api-doc: at most 90 days, and 30 days for unified accounts.
-    lists: { deposits: { spanDays: 30 }, withdrawals: { spanDays: 30 }, ledger: { spanDays: 30 } },
+    // bitget.com/api-doc: at most 90 days, and 30 days for unified accounts. "Get Fills" has "the data within 90days" (100
+    // rows), and refuses an earlier start with 43111, which ccxt takes for a missing permission. The financial records of a
+    // unified account have 90 days too.
+    lists: {
+      deposits: { spanDays: 30 },
+      withdrawals: { spanDays: 30 },
+      trades: { spanDays: 30, retentionDays: 90 },
+      ledger: { spanDays: 30, retentionDays: 90 },
+    },
     launched: '2018-01-01',
+    limits: ['Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.'],
   },
   bithumb: {
     aliases: ['빗썸'],
