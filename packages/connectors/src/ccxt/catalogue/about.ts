@@ -571,6 +571,9 @@ const abouts: Readonly<Record<string, About>> = {
   whitebit: {
     name: 'WhiteBIT',
     aliases: ['White Bit'],
+    // docs.whitebit.com/concepts/balances: deposits arrive in the main balance, and are moved to another one for trading.
+    wallets: [{ account: 'main' }, { account: 'trade' }],
+    limits: ['Holdings in the collateral balance and in Earn at WhiteBIT are not read.'],
     // docs.whitebit.com, "Query executed order history": `limit` is 50 unless it is given, which ccxt does not do, and at
     // most 500 (100 in earlier versions). `startDate` and `endDate` are not used, although every run reads the whole list:
     // it is not documented whether they are compared with the time of a trade or of its order. If it is the order's, a

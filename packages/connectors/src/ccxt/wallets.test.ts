@@ -1,0 +1,43 @@
+/** Exchanges whose accounts keep coins in several places, of which ccxt reads one unless it is told otherwise. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Io } from '../kit/connector.ts'
+import { createCcxtConnector } from './connector.ts'
+
+/** docs.whitebit.com/concepts/balances: "deposits arrive in Main, trading requires Trade or Collateral". */
+it('WhiteBIT: coins that were deposited and not moved to the trade balance are held too', async () => {
+  const answers: Readonly<Record<string, unknown>> = {
+    '/api/v4/main-account/balance': { BTC: { main_balance: '0.5' }, USDT: { main_balance: '0' } },
+    '/api/v4/trade-account/balance': {
+      BTC: { available: '0.1', freeze: '0.02' },
+      USDT: { available: '100', freeze: '0' },
+    },
+    '/api/v4/public/markets': [
+      {
+        name: 'BTC_USDT',
+        stock: 'BTC',
+        money: 'USDT',
+        type: 'spot',
+        stockPrec: '6',
+        moneyPrec: '2',
+        tradesEnabled: true,
+      },
+    ],
+  }
+  const io: Io = {
+    fetch: async (input) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      return Response.json(answers[pathname] ?? {})
+    },
+    ...{ now: () => Date.parse('2026-03-02T12:00:00Z'), nextNonce: () => '1', baseUrl: undefined },
+  }
+  const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32) }
+  const { balances } = await createCcxtConnector('whitebit').open(key, io).fetchBalances({})
+  assert.deepEqual(
+    balances.map(({ symbol, liquid }) => [symbol, String(liquid)]),
+    [
+      ['BTC', '0.62'],
+      ['USDT', '100'],
+    ],
+  )
+})
