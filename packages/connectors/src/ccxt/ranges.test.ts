@@ -214,6 +214,22 @@ const exchanges: readonly Exchange[] = [
     toRow: (atMs) => ({ status: 'success', amount: '1', success_time: seconds(atMs), deposit_id: String(atMs) }),
   },
   {
+    id: 'bingx',
+    ...{ list: 'trades', path: '/trade/myTrades', partition: 'BTC/USDT' },
+    bounds: { start: 'startTime', end: 'endTime', second: 1_000, daysMax: 1, keptDays: 90 },
+    wrap: (fills) => ({ code: 0, msg: '', data: { fills } }),
+    markets: (path) => {
+      const symbols = path.endsWith('/common/symbols')
+        ? [{ symbol: 'BTC-USDT', status: 1, tickSize: 1, stepSize: 1 }]
+        : []
+      return { code: 0, msg: '', data: { symbols } }
+    },
+    toRow: (atMs) => ({
+      ...{ symbol: 'BTC-USDT', id: atMs, orderId: 1, time: atMs, isBuyer: true, isMaker: false },
+      ...{ price: '50000', qty: '1', quoteQty: '50000', commission: -1, commissionAsset: 'USDT' },
+    }),
+  },
+  {
     ...bitget,
     ...{ list: 'deposits', path: '/deposit-records' },
     toRow: (atMs) => ({ orderId: String(atMs), coin: 'BTC', size: '1', status: 'success', cTime: String(atMs) }),
@@ -272,6 +288,16 @@ describe('a list that is answered for a limited range', () => {
       const sinceMs = bounds.keptDays === undefined ? undefined : nowMs - bounds.keptDays * dayMs
       const kept = times.filter((atMs) => atMs >= (sinceMs ?? 0))
       assert.deepEqual(await walk(id, list, toIo(exchange), sinceMs, partition), kept)
+    })
+  }
+})
+
+describe('a list of which we read less than the exchange may have', () => {
+  for (const id of ['bingx', 'lbank', 'p2b']) {
+    it(`is not said to be forgotten by the exchange: ${id}`, () => {
+      const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === id)
+      const trades = definition?.streams.find(({ name }) => name === 'trades')
+      assert.match(trades?.providerLimit ?? '', /is asked only for trades of the last 90 days/)
     })
   }
 })

@@ -209,6 +209,14 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['Binance USDT Futures', 'Binance USD-M', 'fapi'],
     limits: ['Only the USDⓈ-M futures wallet is read. Connect Binance for the spot wallet.'],
   },
+  // bingx-api.github.io, "Query transaction details": `startTime`, `endTime` and 1,000 rows at most. ccxt says that it keeps
+  // one day, but was shown trades of two weeks before (ccxt/ccxt#20801): a day is the widest range of one call.
+  bingx: {
+    lists: { trades: { retentionDays: 90, isSlow: true } },
+    limits: [
+      'Trades at BingX are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
+    ],
+  },
   bitbank: { name: 'Bitbank', aliases: ['ビットバンク'] },
   bitfinex: {
     aliases: ['Bfx', 'iFinex'],

@@ -66,9 +66,11 @@ function toStream(name: string, parts: readonly ReadList[]): Stream {
   }
 }
 
-function findLimit(name: string, what: string, list: ReadList): string | null {
-  if (list.retentionDays !== null) return `${name} keeps ${what} for ${list.retentionDays} days.`
-  return list.isWhole ? null : `${name} cannot list ${what} between two dates, so only part of a long history is read.`
+function findLimit(name: string, what: string, { retentionDays, isSlow, isWhole }: ReadList): string | null {
+  // Of a slow list we read less than the exchange may have.
+  if (retentionDays !== null && isSlow) return `${name} is asked only for ${what} of the last ${retentionDays} days.`
+  if (retentionDays !== null) return `${name} keeps ${what} for ${retentionDays} days.`
+  return isWhole ? null : `${name} cannot list ${what} between two dates, so only part of a long history is read.`
 }
 
 function noHistory(name: string): Stream {
