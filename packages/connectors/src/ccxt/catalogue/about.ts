@@ -165,12 +165,13 @@ const hitbtc: About = {
 }
 
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
-// days"). Its times are in seconds, which ccxt forgets for the account book.
+// days"). Its times are in seconds, which ccxt forgets for the account book. Trades happen within them.
 const gate: About = {
   launched: '2013-01-01',
   lists: {
-    deposits: { spanDays: 30 },
-    withdrawals: { spanDays: 30 },
+    deposits: { unit: 's', spanDays: 30 },
+    withdrawals: { unit: 's', spanDays: 30 },
+    trades: { unit: 's' },
     ledger: { since: 'from', until: 'to', unit: 's', spanDays: 30 },
   },
 }
