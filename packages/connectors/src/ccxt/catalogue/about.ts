@@ -260,7 +260,11 @@ const abouts: Readonly<Record<string, About>> = {
       needed: ['history: read', 'wallets: read'],
     },
   },
-  bitflyer: { aliases: ['ビットフライヤー'] },
+  // ccxt asks for getcoinins and getcoinouts; yen are in getdeposits and getwithdrawals.
+  bitflyer: {
+    aliases: ['ビットフライヤー'],
+    limits: ['Deposits and withdrawals of yen at bitFlyer are not read.'],
+  },
   bitget: {
     aliases: ['BGB'],
     rank: 12,
@@ -278,16 +282,22 @@ const abouts: Readonly<Record<string, About>> = {
       ledger: { spanDays: 30, retentionDays: 90 },
     },
     launched: '2018-01-01',
-    limits: ['Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.'],
+    // "Get Deposit Records (Not include Fiat deposit record)".
+    limits: [
+      'Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.',
+      'Deposits and withdrawals of money, such as euros, at Bitget are not read.',
+    ],
   },
   bithumb: {
     aliases: ['빗썸'],
     rank: 23,
-    // apidocs.bithumb.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default).
+    // apidocs.bithumb.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default). Won have lists of their own,
+    // which ccxt reads only if it is asked for that currency alone.
     lists: {
       deposits: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
       withdrawals: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
     },
+    limits: ['Deposits and withdrawals of won at Bithumb are not read.'],
   },
   bitopro: { aliases: ['幣託'] },
   bitso: { aliases: ['Nvio'], rank: 27 },
@@ -368,6 +378,8 @@ const abouts: Readonly<Record<string, About>> = {
     limits: [
       'The Crypto.com App is a separate product. Its history can only be exported by hand.',
       'Crypto.com reports only the last six months of trades.',
+      // exchange-docs.crypto.com: private/fiat/fiat-deposit-history and fiat-withdraw-history, which ccxt does not have.
+      'Deposits and withdrawals of money, such as dollars, at the Crypto.com Exchange are not read.',
     ],
   },
   cryptomus: { limits: ['Only balances can be read.'] },

@@ -53,6 +53,13 @@ describe('the facts about exchanges', () => {
     }
   })
 
+  it('an exchange whose lists of transfers have coins alone says so', () => {
+    for (const id of ['bitflyer', 'bitget', 'bithumb', 'cryptocom']) {
+      const limits = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === id)?.metadata.known_limits
+      assert.match(limits?.join('\n') ?? '', /Deposits and withdrawals of (?:yen|won|money).* are not read/, id)
+    }
+  })
+
   it('a list that ends silently, or has a retention limit, declares it', () => {
     for (const facts of exchanges) {
       const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === facts.id)
