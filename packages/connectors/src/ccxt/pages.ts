@@ -18,6 +18,7 @@
 import { dayMs, hourMs, SourceError } from '@assay/core'
 import type { ConnectorState, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
+import type { Row } from './answers.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient, type Listed } from './client.ts'
 import type { Paging } from './catalogue/about.ts'
 import type { ReadList } from './catalogue/lists.ts'
@@ -82,7 +83,7 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
   const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const rows = list.isByCurrency ? listed.withCurrencies() : listed.rows
+  const rows = (list.isByCurrency ? listed.withCurrencies() : listed.rows).map((row) => withStatus(list, row))
   const read = readRows(client, list.stream, rows, markets, { window, nowMs })
   const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
@@ -105,6 +106,12 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
     ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
     ...withLearned(state, partition, read),
   }
+}
+
+function withStatus({ statuses }: ReadList, row: Row): Row {
+  const { status: own } = (row['info'] ?? {}) as { status?: unknown }
+  const status = typeof own === 'string' || typeof own === 'number' ? statuses.get(String(own)) : undefined
+  return status === undefined ? row : { ...row, status }
 }
 
 function withLearned(state: ConnectorState, partition: string, read: readonly ReadRow[]): Pick<Page, 'state'> {

@@ -30,6 +30,8 @@ export interface ListAbout {
   spanDays?: number
   /** ccxt ends the range by itself, that long after its start. */
   endsItself?: true
+  /** The exchange's own statuses (`status` of a row) in ccxt's words, where ccxt mistakes or does not know them. */
+  statuses?: Readonly<Record<string, string>>
   /** The answer has a list for each currency, by its name. ccxt joins them, and its rows have no currency. */
   isByCurrency?: true
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
@@ -373,8 +375,17 @@ const abouts: Readonly<Record<string, About>> = {
     permissions: ['Can Read'],
     leaveEmpty: ['Enable Trading', 'Enable Withdrawal'],
     // exchange-docs.crypto.com: get-trades "the maximum duration between start and end is 24 hours"; it keeps six
-    // months.
-    lists: { trades: { retentionDays: 180 }, ledger: { retentionDays: 180 } },
+    // months. ccxt reads the status of a withdrawal as that of a deposit unless it was requested with an id of its own.
+    lists: {
+      withdrawals: {
+        statuses: {
+          ...{ 0: 'pending', 1: 'pending', 2: 'failed', 3: 'pending', 4: 'failed' },
+          ...{ 5: 'ok', 6: 'canceled' },
+        },
+      },
+      trades: { retentionDays: 180 },
+      ledger: { retentionDays: 180 },
+    },
     limits: [
       'The Crypto.com App is a separate product. Its history can only be exported by hand.',
       'Crypto.com reports only the last six months of trades.',
@@ -528,8 +539,12 @@ const abouts: Readonly<Record<string, About>> = {
     rank: 11,
     color: '#1972e2',
     limits: ['MEXC reports only the last 30 days of trades.'],
+    // mexc.com/api-docs, "Deposit History": "8: REFUND, 9: PRE_SUCCESS, 10: INVALID, 11: RESTRICTED, 12: COMPLETED".
     lists: {
-      deposits: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
+      deposits: {
+        ...{ until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
+        statuses: { 8: 'failed', 9: 'pending', 10: 'failed', 11: 'pending', 12: 'ok' },
+      },
       withdrawals: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
     },
   },

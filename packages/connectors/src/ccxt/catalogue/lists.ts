@@ -25,6 +25,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   sinceMs: number
   isRequired: boolean
   isByCurrency: boolean
+  /** The exchange's own statuses in ccxt's words. */
+  statuses: ReadonlyMap<string, string>
   /** A pair takes hundreds of calls. */
   isSlow: boolean
   /** Whether reading a window returns everything in it. */
@@ -76,6 +78,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     sinceMs: isNarrow ? sinceMs : 0,
     isRequired: list.stream !== 'ledger',
     isByCurrency: about.isByCurrency === true,
+    statuses: new Map(Object.entries(about.statuses ?? {})),
     isSlow: about.isSlow === true,
     isWhole: paging !== undefined || (since !== false && until !== false),
   }
