@@ -96,7 +96,7 @@ export interface About {
 
 // bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and
 // 100 rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read
-// only".
+// only". It was founded in March 2018.
 const bybit: About = {
   permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
   leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
@@ -108,7 +108,7 @@ const bybit: About = {
     trades: { retentionDays: 730, limit: 100 },
     ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
   },
-  launched: '2018-12-01',
+  launched: '2018-03-01',
   wallets: [{}, { type: 'funding' }],
   rights: {
     kind: 'flag',
