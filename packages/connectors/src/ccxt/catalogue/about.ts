@@ -436,7 +436,11 @@ const abouts: Readonly<Record<string, About>> = {
   hyperliquid: {
     aliases: ['HYPE', 'HL'],
     rank: 21,
-    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
+    // Info endpoint, "userFillsByTime": "only the 10000 most recent fills are available".
+    limits: [
+      'The account is read by its public address. Profits and losses on contracts are not in the history.',
+      'Hyperliquid reports only the 10,000 most recent trades.',
+    ],
   },
   dydx: {
     aliases: ['dYdX Chain', 'dYdX v4'],

@@ -60,6 +60,11 @@ describe('the facts about exchanges', () => {
     }
   })
 
+  it('an exchange that keeps a number of trades, whatever their age, says so', () => {
+    const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === 'hyperliquid')
+    assert.match(definition?.metadata.known_limits.join('\n') ?? '', /only the 10,000 most recent trades/)
+  })
+
   it('a list that ends silently, or has a retention limit, declares it', () => {
     for (const facts of exchanges) {
       const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === facts.id)
