@@ -171,7 +171,7 @@ function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-/** What is read of the oldest rows that an exchange keeps: it refuses a range that begins before them by a second. */
+/** How much of the oldest that an exchange keeps is not asked for: it refuses a range that begins a second earlier. */
 const reachMarginMs = hourMs
 
 /**
