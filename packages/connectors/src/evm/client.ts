@@ -17,7 +17,7 @@ import { chains, type Chain } from './chains.ts'
 export interface ChainClient {
   chain: Chain
   rpc(method: string, params: readonly unknown[]): Promise<unknown>
-  /** Rows as the index wrote them, to be kept verbatim. */
+  /** Rows as the index wrote them but for `omittedMembers`, to be kept verbatim. */
   list(action: string, params: Params): Promise<readonly unknown[]>
   /** What another module of the index answers. */
   ask(module: string, action: string, params: Params): Promise<IndexAnswer>
@@ -35,6 +35,12 @@ export class RevertedCall extends SourceError {}
 export class UnknownAction extends SourceError {}
 
 const unknownAction = /unknown (?:action|module)|invalid (?:action|module) name/i
+
+/**
+ * What a transaction gave its recipient to run. Anyone can send a wallet 128 kB of it, which an index writes in
+ * hexadecimal: 64 such transactions, for some dollars on most chains, are longer than an answer may be.
+ */
+const omittedMembers = ['input']
 
 interface NodeAndIndex {
   rpc: string
@@ -68,7 +74,7 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
     const query = { module, action, ...params }
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
     return reach(`${chain.network} index`, async () => {
-      const answer = await fetchAnswer(io, url.href)
+      const answer = await fetchAnswer(io, url.href, { omittedMembers })
       if (answer.status === 200) return read(answer.text)
       if (answer.status === 400 && unknownAction.test(answer.text)) {
         throw new UnknownAction('unreadable_answer', `${chain.name}: ${action}`)

@@ -232,6 +232,16 @@ describe('pages of an index', () => {
     )
     assert.ok(records[0]?.body.includes(`"odd":${long}`))
   })
+
+  it('reads transactions whose calldata strangers have made as long as nodes relay it, and keeps none of it', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const input = `0x${'00'.repeat(128 * 1024)}`
+    const rows = Array.from({ length: 100 }, (_, index) => transfer(index, 9 + index, { input }))
+    chain.lists.set('txlist', rows)
+    const { records } = await walk(reader, 'transactions')
+    assert.equal(keysOf(records).length, 100)
+    assert.ok(records.every(({ body, unreadable }) => unreadable === undefined && body.length < 1_000))
+  })
 })
 
 describe('rows that are not final yet', () => {
