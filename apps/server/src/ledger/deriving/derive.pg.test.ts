@@ -54,6 +54,19 @@ describe('deriving', () => {
     assert.deepEqual(await db.rows('select from due_groups'), [])
   })
 
+  it('reports a group with more records than memory has room for, and derives all others', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    const note = 'x'.repeat(1_000_000)
+    const rows = Array.from({ length: 70 }, (_, index) => ledgerRow(`L${index}`, 'R1', { note }, noonMs + index))
+    for (let at = 0; at < rows.length; at += 10) await keep(...rows.slice(at, at + 10))
+    await keep(ledgerRow('M1', 'R2'), ledgerRow('M2', 'R3', {}, noonMs + 1_000))
+    await derive()
+    assert.equal((await listWritten()).length, 2)
+    const faults = await db.rows('select group_key, reason from poison_groups')
+    assert.deepEqual(faults, [{ group_key: 'R1', reason: 'more than 67108864 bytes of records belong together' }])
+    assert.deepEqual(await db.rows('select from due_groups'), [])
+  })
+
   it('has PostgreSQL analyse new tables before it searches a first history', async (t) => {
     const { db, keep, derive } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))

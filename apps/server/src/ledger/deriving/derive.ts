@@ -36,6 +36,12 @@ export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps 
 export const groupsPerBatch = 300
 /** What the records of one batch may take in memory. Three hundred trades with their records take half a megabyte. */
 const batchBytesMax = 32 * 1024 * 1024
+/**
+ * What the records of one group may take. The longest honest ones are those of a transaction with tens of thousands of
+ * transfers, and a Bitcoin transaction that fills a page. A provider that gives all its rows one reference would
+ * otherwise end one worker after another.
+ */
+const groupBytesMax = 64 * 1024 * 1024
 /** How much smaller a batch becomes that is too large, and how much larger the next one. */
 const [narrowing, widening] = [8, 2]
 
@@ -99,17 +105,25 @@ function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, part }: Due)
       const keys = page.groups.map(({ key }) => key)
       const records = await deps.db.transaction(async (tx) => {
         await planForAnyUser(tx)
-        return raw.listRaw(tx, ref, keys, keys.length > 1 ? batchBytesMax : undefined)
+        return raw.listRaw(tx, ref, keys, keys.length > 1 ? batchBytesMax : groupBytesMax)
       })
-      if (records === undefined) {
+      if (records === undefined && keys.length > 1) {
         limit = Math.ceil(Math.min(limit, keys.length) / narrowing)
         continue
       }
       const isLast = page.groups.length < limit
       limit = Math.min(groupsPerBatch, limit * widening)
-      return { page, batch: await draftAndPrice(deps, source, page.groups, records), isLast }
+      const batch =
+        records === undefined ? toUnread(page.groups) : await draftAndPrice(deps, source, page.groups, records)
+      return { page, batch, isLast }
     }
   }
+}
+
+/** A bulkhead, like that of a group that cannot be drafted: what these groups have become before stays. */
+function toUnread(groups: readonly raw.DueGroup[]): PricedBatch {
+  const poison = new Map(groups.map(({ key }) => [key, `more than ${groupBytesMax} bytes of records belong together`]))
+  return { groups, records: 0, poison, priced: [], assetKeys: new Map() }
 }
 
 /** False when `mayContinue` ended it first. */
