@@ -14,7 +14,7 @@ import { listTargets, openProofWorld, sabotageOnce } from '../../../../test/camp
 import { openEngine, type Account } from '../test-engine.ts'
 import { until } from '../../../../test/until.ts'
 import type { ProofPage } from './index.ts'
-import { weigh } from './store.ts'
+import { listRecords, weigh } from './store.ts'
 
 type Connected = ConnectionRef & Account
 
@@ -323,6 +323,18 @@ describe('a proof', async () => {
     assert.deepEqual(await verdict(), [['FALSE', 'proved', '0']])
     for (let runs = 0; runs < 2; runs += 1) await run(ref)
     assert.deepEqual(await verdict(), [['FALSE', 'open', '-1000']])
+  })
+
+  it('leaves out records that a provider has made long: a page of them would fill the memory', async () => {
+    const ref = await connectRead('default')
+    const page = { after: '-infinity', until: db.now(), limit: 5_000 }
+    const [first, ...others] = await listRecords(db, ref, page)
+    await db.execute(
+      `update raw_records set body = rtrim(body, '}') || ',"note":"' || repeat('x', 16384) || '"}'
+       where user_key = $1 and source_key = $2`,
+      [ref.userKey, first?.source_key],
+    )
+    assert.deepEqual(await listRecords(db, ref, page), others)
   })
 
   it('is destroyed with its connection', async () => {

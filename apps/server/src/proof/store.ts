@@ -263,7 +263,10 @@ export interface RecordRow {
   body: string
 }
 
-/** After a moment up to another, in the order of time; the page ends with a whole millisecond unless it is the last. */
+/** Those with a running balance have some hundred bytes. A provider decides how much its rows have. */
+const recordBytesMax = 16_384
+
+/** After a moment up to another, in the order of time. Longer records are left out, so that a page fits into memory. */
 export async function listRecords(
   sql: Sql,
   ref: ConnectionRef,
@@ -273,6 +276,7 @@ export async function listRecords(
     `select stream, partition, source_key, occurred_at, body from raw_records
      where user_key = $1::bigint and connection_key = $2::integer and occurred_at > $3::timestamptz
        and occurred_at <= $4::timestamptz and retired_at is null and unreadable is null
+       and octet_length(body) <= ${recordBytesMax}
      order by occurred_at limit $5::bigint`,
     [...keysOf(ref), after, until, limit],
   )
