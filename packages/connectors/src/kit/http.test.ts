@@ -171,6 +171,15 @@ describe('one request', () => {
     assert.equal(await answerOf((_request, response) => response.end(lists)), lists)
   })
 
+  it('a short answer may not nest more deeply than it can be written again, either', async () => {
+    const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+    assert.equal(await answerOf((_request, response) => response.end(nested(1_000))), nested(1_000))
+    await assert.rejects(
+      answerOf((_request, response) => response.end(nested(7_000))),
+      fails('unreadable_answer'),
+    )
+  })
+
   it('members that are left out may be long, and the rest has a limit', async () => {
     const transaction = (witness: string): RequestListener => {
       return (_request, response) => {

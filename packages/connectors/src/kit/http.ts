@@ -37,8 +37,8 @@ const valuesMax = 1_500_000
 const membersMax = 50_000
 /** Lists and tables inside each other. An honest answer has some ten; a million of them take seconds to parse. */
 const depthMax = 1_000
-/** A shorter text cannot have more members. */
-const shortLengthMax = membersMax
+/** A shorter text can have neither as many members nor as many lists inside each other. */
+const shortLengthMax = Math.min(membersMax, depthMax)
 
 export const userAgent = 'assay/0.1'
 
