@@ -1,6 +1,6 @@
 /** The verdict after each run: changes are judged again, sabotage is located, and nothing else is read. */
 import { hourMs, minuteMs } from '@assay/core'
-import { loadConnector } from '@assay/connectors'
+import { loadConnector, type Connector } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -335,6 +335,20 @@ describe('a proof', async () => {
       [ref.userKey, first?.source_key],
     )
     assert.deepEqual(await listRecords(db, ref, page), others)
+  })
+
+  it('follows a wallet whose code cannot be stored as it is', async () => {
+    const ref = await connectRead('default')
+    const runningBalance: NonNullable<Connector['runningBalance']> = (record) => {
+      const found = source.connector.runningBalance?.(record)
+      return found && { ...found, wallet: `${found.wallet}\0` }
+    }
+    const odd = { ...source, connector: { ...source.connector, runningBalance } }
+    await engine.proof.prove(ref, odd, await reachOf(ref), { thorough: true })
+    const wallets = await db.rows<{ wallet: string }>('select wallet from running_balances where user_key = $1', [
+      ref.userKey,
+    ])
+    assert.ok(wallets.length > 0 && wallets.every(({ wallet }) => wallet.endsWith('\ufffd')))
   })
 
   it('is destroyed with its connection', async () => {

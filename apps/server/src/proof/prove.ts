@@ -6,7 +6,7 @@
  * history. Running balances are followed from where the last walk ended, and from the start when something older
  * changed.
  */
-import type { Connector, StoredRecord } from '@assay/connectors'
+import { withSafeText, type Connector, type StoredRecord } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import { add, dayMs, isKnownAsset, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
 import { recordProof } from '../connections/index.ts'
@@ -175,7 +175,7 @@ function toRunning(connector: ProvedSource['connector'], rows: readonly store.Re
     const atMs = Date.parse(occurred_at)
     const record: StoredRecord = { stream, partition, key, occurredAtMs: atMs, body }
     const running = findRunning(connector, record)
-    return running === undefined ? [] : [{ ...running, atMs }]
+    return running === undefined ? [] : [withSafeText({ ...running, atMs })]
   })
 }
 
