@@ -1,7 +1,6 @@
 import { getDefinition, loadConnector, type Cost } from '@assay/connectors'
 import { hourMs, NoAnswer, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { testDatabase } from '../../../../test/postgres.ts'
@@ -22,6 +21,10 @@ describe('a call that another one follows', async () => {
   interface Asking {
     db: Database
     start(by?: { interactive: boolean }): Ask
+    /** The process's own clock stands still otherwise. */
+    pass(ms: number): void
+    /** The process stands still for so long between the next answer of PostgreSQL and looking at it. */
+    stallOnce(ms: number, meanwhile: () => Promise<unknown>): void
   }
 
   async function open(t: TestContext, scope: 'key' | 'address' = 'key'): Promise<Asking> {
@@ -30,8 +33,23 @@ describe('a call that another one follows', async () => {
       budget: { ...kraken.budget, buckets: [{ name: 'calls', scope, tiers }] },
     } as const
     const { db } = await testDatabase(t)
-    const log = pino({ level: 'silent' })
-    const metering = createMetering({ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main', log })
+    let monotonicMs = 0
+    let stall: (() => Promise<void>) | undefined
+    const stalling: Database = {
+      ...db,
+      async row(text, values) {
+        const row = await db.row(text, values)
+        const stallNow = stall
+        stall = undefined
+        await stallNow?.()
+        return row as never
+      },
+    }
+    const metering = createMetering({
+      ...{ db: stalling, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main' },
+      log: pino({ level: 'silent' }),
+      monotonicMs: () => monotonicMs,
+    })
     const start = (by = { interactive: false }): Ask => {
       const asker = {
         connector,
@@ -44,7 +62,14 @@ describe('a call that another one follows', async () => {
       }
       return metering.startAsking(asker, by)
     }
-    return { db, start }
+    const pass = (ms: number): void => void (monotonicMs += ms)
+    const stallOnce: Asking['stallOnce'] = (ms, meanwhile) => {
+      stall = async () => {
+        await meanwhile()
+        pass(ms)
+      }
+    }
+    return { db, start, pass, stallOnce }
   }
   const countTaken = async (db: Database): Promise<number> => {
     const { tokens } = await db.row<{ tokens: number }>('select tokens from budgets')
@@ -90,19 +115,39 @@ describe('a call that another one follows', async () => {
   })
 
   it('does not let the next one pass that comes late, after another job has taken the key', async (t) => {
-    const { start } = await open(t)
+    const { start, pass } = await open(t)
     const ask = start()
     await ask(cost, answer)
     await ask(cost, answer, { isFollowed: true })
     await start()(cost, answer)
-    // The time for which an admission is valid. Nothing depends on its passing sooner or later than this.
-    await delay(1_100)
+    pass(1_000)
     let isCalled = false
     const late = await ask(cost, async () => {
       isCalled = true
       return {}
     })
     assert.deepEqual([late.kind, isCalled], ['overtaken', false])
+  })
+
+  it('is not made by a process that stood still when it was admitted, and whose key another job has taken', async (t) => {
+    const { start, stallOnce } = await open(t)
+    const ask = start()
+    await ask(cost, answer)
+    stallOnce(1_000, () => start()(cost, answer))
+    let isCalled = false
+    const late = await ask(cost, async () => {
+      isCalled = true
+      return {}
+    })
+    assert.deepEqual([late.kind, isCalled], ['overtaken', false])
+  })
+
+  it('is made by a process that stood still and kept its key', async (t) => {
+    const { start, stallOnce } = await open(t)
+    const ask = start()
+    await ask(cost, answer)
+    stallOnce(60_000, async () => undefined)
+    assert.equal((await ask(cost, answer)).kind, 'answer')
   })
 })
 

@@ -67,19 +67,26 @@ interface AskDeps {
   budgets: Budgets
   circuits: Circuits
   slowness: Slowness
+  /** A test's own clock; otherwise the process's. */
+  monotonicMs?(this: void): number
 }
 
 interface Entered {
   kind: 'entered'
   /** What is left in each bucket. */
   left: ReadonlyMap<string, number>
+  /** By the monotonic clock: when PostgreSQL was asked. */
+  askedMs: number
 }
 
-/** A call that was admitted longer ago asks again: another worker may have taken the key since. */
+/**
+ * A call for which PostgreSQL was asked longer ago asks again: another worker may have taken the key since. A worker
+ * that stood still, because its machine did, finds an answer that was true then.
+ */
 const admittedMaxMs = 1_000
 
 export function startAsking(
-  { budgets, circuits, slowness }: AskDeps,
+  { budgets, circuits, slowness, monotonicMs = () => performance.now() }: AskDeps,
   asker: Asker,
   { interactive }: { interactive: boolean },
 ): Ask {
@@ -95,7 +102,7 @@ export function startAsking(
   const gate = createGate(asker.connector.atOnce?.callsMax ?? 1)
   // Where several calls are under way at once, they do not wait for each other's statements.
   const isAlone = asker.connector.atOnce === undefined
-  const { enterNow, enterAhead } = createTurnstile(enter)
+  const { enterNow, enterAhead } = createTurnstile(enter, monotonicMs)
   // The first call reserves the nonces, which two would take from each other; during an outage one call is the probe.
   const entrance = createEntrance(passage.isOpen)
 
@@ -107,7 +114,7 @@ export function startAsking(
       providerId: passage.isOutside() ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
     }))
-    const { waitMs, holdsKey, lastNonce, circuit, left } = admission
+    const { waitMs, holdsKey, lastNonce, circuit, left, askedMs } = admission
     // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
     if (!holdsKey) return { kind: 'overtaken' }
     if (lastNonce !== undefined) nonces.use(lastNonce)
@@ -118,7 +125,7 @@ export function startAsking(
       if (barred !== undefined) return { kind: 'fault', error: barred }
       circuitsOfParts = admission.circuitsOfParts
     }
-    return { kind: 'entered', left }
+    return { kind: 'entered', left, askedMs }
   }
 
   async function hearFault(error: SourceError, cost: Cost, limitErrorsBefore: number): Promise<void> {
@@ -255,24 +262,31 @@ interface EntryOptions {
 
 interface Turnstile {
   /** With the tokens that were taken ahead. If another call comes, or this one comes late, they are lost. */
-  enterNow(this: void, cost: Cost, isFollowed: boolean): Promise<Stop | Entered> | Entered
+  enterNow(this: void, cost: Cost, isFollowed: boolean): Promise<Stop | Entered>
   /** Admits the next call now, if it can be admitted without a wait. */
   enterAhead(this: void, cost: Cost): Promise<void>
 }
 
-function createTurnstile(enter: (cost: Cost, options: EntryOptions) => Promise<Stop | Entered>): Turnstile {
-  let ahead: { cost: Cost; atMs: number; entered: Entered } | undefined
+function createTurnstile(
+  enter: (cost: Cost, options: EntryOptions) => Promise<Stop | Entered>,
+  monotonicMs: () => number,
+): Turnstile {
+  let ahead: { cost: Cost; entered: Entered } | undefined
+  const isFresh = ({ askedMs }: Entered): boolean => monotonicMs() - askedMs < admittedMaxMs
   return {
-    enterNow(cost, isFollowed) {
+    async enterNow(cost, isFollowed) {
       const admitted = ahead
       ahead = undefined
-      const isFresh = admitted?.cost === cost && performance.now() - admitted.atMs < admittedMaxMs
-      return isFresh ? admitted.entered : enter(cost, { mayWait: true, isFollowed })
+      if (admitted?.cost === cost && isFresh(admitted.entered)) return admitted.entered
+      const entered = await enter(cost, { mayWait: true, isFollowed })
+      // Once, because a database that takes this long for each answer would be asked for ever.
+      if (entered.kind !== 'entered' || isFresh(entered)) return entered
+      return enter(cost, { mayWait: true, isFollowed })
     },
     async enterAhead(cost) {
       // Where this fails, the next call asks again and meets the failure itself.
       const entered = await enter(cost, { mayWait: false, isFollowed: true }).catch(() => undefined)
-      if (entered?.kind === 'entered') ahead = { cost, atMs: performance.now(), entered }
+      if (entered?.kind === 'entered') ahead = { cost, entered }
     },
   }
 }

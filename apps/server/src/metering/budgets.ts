@@ -48,7 +48,7 @@ export interface Budgets {
     cost: Cost,
     by: Caller & { mayWait: boolean },
     call: () => Pick<CallRequest, 'providerId' | 'nonces'>,
-  ): Promise<CallAdmission>
+  ): Promise<Admission>
   /** The provider itself said "too many" to a call of this cost. It does not say which of its buckets is empty. */
   recordLimitError(of: Metered, cost: Cost, error: LimitError): Promise<void>
   /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */
@@ -75,12 +75,19 @@ const waitInJobMaxMs = 1_000
  */
 const interactiveShare = 0.2
 
+export interface Admission extends CallAdmission {
+  /** By the monotonic clock: when PostgreSQL was asked. Its answer may have been true no longer than that. */
+  askedMs: number
+}
+
 export interface BudgetDeps {
   db: Database
   egress: string
+  /** A test's own clock; otherwise the process's. */
+  monotonicMs?(this: void): number
 }
 
-export function createBudgets({ db, egress }: BudgetDeps): Budgets {
+export function createBudgets({ db, egress, monotonicMs = () => performance.now() }: BudgetDeps): Budgets {
   const ownKeyOf = ({ connector: { providerId }, keyLane }: Metered, { name }: Bucket): string =>
     `${providerId}:${name}:key:${keyLane}`
   const keyOf = (of: Metered, bucket: Bucket): string =>
@@ -115,10 +122,11 @@ export function createBudgets({ db, egress }: BudgetDeps): Budgets {
     admit(of, cost, by, call) {
       const buckets = toRequests(of, cost, by)
       return waitFor(async () => {
+        const askedMs = monotonicMs()
         const admission = await store.admitCall(db, { buckets, keyLane: of.keyLane, ...call() })
         const { waitMs, holdsKey, circuit } = admission
         const isBarred = circuit?.open === true && circuit.wait_ms > 0
-        return { ...admission, isOver: waitMs === 0 || !by.mayWait || !holdsKey || isBarred }
+        return { ...admission, askedMs, isOver: waitMs === 0 || !by.mayWait || !holdsKey || isBarred }
       })
     },
     async recordLimitError(of, cost, { forMs, userKey, ...error }) {

@@ -39,6 +39,8 @@ export interface MeteringDeps {
   /** Names the address from which providers see our calls; workers behind another address have their own budgets. */
   egress: string
   log: Logger
+  /** A test's own clock; otherwise the process's. It tells how long ago a call was admitted. */
+  monotonicMs?(this: void): number
 }
 
 export function createMetering(deps: MeteringDeps): Metering {
@@ -46,7 +48,7 @@ export function createMetering(deps: MeteringDeps): Metering {
   const circuits = createCircuits(deps)
   const slowness = createSlowness()
   return {
-    startAsking: (asker, by) => startAsking({ budgets, circuits, slowness }, asker, by),
+    startAsking: (asker, by) => startAsking({ ...deps, budgets, circuits, slowness }, asker, by),
     take: (of, cost, by) => budgets.take(of, cost, by),
     recordLimitError: (of, cost, forMs) =>
       budgets.recordLimitError(of, cost, { forMs, isOfAddress: true, userKey: null }),
