@@ -462,6 +462,18 @@ describe('the connect widget', () => {
         await seeHeading(page, 'Where are your assets?')
       }))
 
+    it('digits that no longer work are not called wrong', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await button(page, 'Continue').click()
+        await page.getByLabel('Email address').fill(newEmail())
+        await button(page, 'Email me a code').click()
+        await button(page, 'Fill in').waitFor()
+        await here.service.db.execute("update sign_in_codes set expires_at = expires_at - interval '1 hour'")
+        await button(page, 'Fill in').click()
+        await page.getByText('These digits no longer work. Have new ones sent.').waitFor()
+      }))
+
     it('an unknown client gets a page that explains, and no redirect', () =>
       visit(async (page, { widgetUrl }) => {
         await page.goto(`${widgetUrl}?client_id=cli_nobody&redirect_uri=https://evil.example/`)

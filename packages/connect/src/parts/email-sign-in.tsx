@@ -194,9 +194,10 @@ function minutesOf(problem: Problem): number {
 }
 
 /** How many tries are left stands in the item's `fix`, as the only number. */
-function toCodeFault(problem: Problem, t: Speech['t']): string {
-  const left = /\d+/.exec(problem.items[0]?.fix ?? '')?.[0]
+function toCodeFault({ items: [item] }: Problem, t: Speech['t']): string {
+  // The code has expired, or its tries are used up: the digits themselves may be right.
+  if (item?.cause === 'invalid_state') return t('sign_in.code_spent')
+  const left = /\d+/.exec(item?.fix ?? '')?.[0]
   if (left === undefined) return t('sign_in.code_wrong_plain')
-  const count = Number.parseInt(left, 10)
-  return count === 0 ? t('sign_in.code_spent') : t('sign_in.code_wrong', { count })
+  return t('sign_in.code_wrong', { count: Number.parseInt(left, 10) })
 }

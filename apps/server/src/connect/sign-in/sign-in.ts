@@ -19,7 +19,7 @@
  * neither the table nor the queue holds it; without the key a dump reveals nothing, whereas a hash of six digits would.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { Refusal, type ErrorItem } from '@assay/core'
+import { Refusal, type Cause, type ErrorItem } from '@assay/core'
 import type { InTurn } from '../../connections/index.ts'
 import type { Database, Sql } from '../../db/index.ts'
 import { addJob } from '../../jobs/index.ts'
@@ -157,7 +157,7 @@ async function tryCode(
   const left = row.triesLeft - 1
   if (left === 0) {
     await store.deleteSignInCode(tx, sessionId)
-    return refuseCode('is wrong, and it was the last try', 'Ask for a new code.')
+    return refuseSpent('is wrong, and it was the last try')
   }
   await store.spendTry(tx, sessionId)
   return refuseCode('is wrong', `Look at the newest mail: ${left} ${left === 1 ? 'try' : 'tries'} left.`)
@@ -341,11 +341,16 @@ function isSame(given: string, expected: string): boolean {
 }
 
 function refuseMissing(): Refusal {
-  return refuseCode('has expired or was not asked for in this session', 'Ask for a new code.')
+  return refuseSpent('has expired or was not asked for in this session')
 }
 
-function refuseCode(rule: string, fix?: string): Refusal {
-  const item: ErrorItem = { cause: 'invalid_parameter', parameter: 'code', message: rule, ...(fix && { fix }) }
+/** No code can be entered any more. The right digits are refused like this, too, so the cause says nothing about them. */
+function refuseSpent(rule: string): Refusal {
+  return refuseCode(rule, 'Ask for a new code.', 'invalid_state')
+}
+
+function refuseCode(rule: string, fix?: string, cause: Cause = 'invalid_parameter'): Refusal {
+  const item: ErrorItem = { cause, parameter: 'code', message: rule, ...(fix && { fix }) }
   return new Refusal('invalid_request', `code ${rule}`, { items: [item] })
 }
 

@@ -54,7 +54,8 @@ describe('signing in by email', async () => {
     assert.match(fixes[0] ?? '', /4 tries left/)
     assert.match(fixes[3] ?? '', /1 try left/)
     assert.match(fixes[4] ?? '', /new code/)
-    assert.equal((await enter(browser, code)).status, 400)
+    const right = await enter(browser, code)
+    assert.deepEqual([right.status, right.body.errors[0]?.cause], [400, 'invalid_state'])
   })
 
   it('five simultaneous tries count as five', async () => {
