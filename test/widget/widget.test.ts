@@ -1,7 +1,7 @@
 /** The connect flow in a real browser, by clicking and typing, from the demo's button to the demo's holdings. */
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Page, Request, Route } from 'playwright-core'
 import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { servePages } from './static-host.ts'
@@ -533,29 +533,39 @@ describe('the connect widget', () => {
       }))
   })
 
-  describe('repair by a login token', () => {
-    it('of another user does not speak of email addresses, and keeps no request with a token', () =>
-      visit(async (page, { service, widgetUrl, clientId, demo }) => {
-        const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-        await createTenants({ db: service.db }).addLoginKey(clientId, publicKey.export({ format: 'jwk' }))
-        const challenge = createHash('sha256').update(randomUUID()).digest('base64url')
-        const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
-        const iat = Math.floor(Date.now() / 1_000)
-        const names = { iss: clientId, sub: 'ann-17', aud: service.url, jti: randomUUID(), code_challenge: challenge }
-        const text = `${encode({ alg: 'EdDSA' })}.${encode({ ...names, iat, exp: iat + 60 })}`
-        const loginToken = `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`
-        const request = new URLSearchParams({
-          response_type: 'code',
-          client_id: clientId,
-          redirect_uri: `${demo.url}/callback`,
-          scope: 'assets:read claims:read',
-          state: randomUUID(),
-          code_challenge: challenge,
-          code_challenge_method: 'S256',
-          connection_id: 'con_of_another_user',
-          login_token: loginToken,
-        })
-        await page.goto(`${widgetUrl}?${request.toString()}`)
+  describe('a login token', () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    before(async () => {
+      const { service, clientId } = world()
+      await createTenants({ db: service.db }).addLoginKey(clientId, publicKey.export({ format: 'jwk' }))
+    })
+
+    /** The connect URL of a user whom the application names. */
+    function toUrl({ service, widgetUrl, clientId, demo }: WidgetWorld, sub: string, more: object = {}) {
+      const challenge = createHash('sha256').update(randomUUID()).digest('base64url')
+      const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+      const iat = Math.floor(Date.now() / 1_000)
+      const names = { iss: clientId, sub, aud: service.url, jti: randomUUID(), code_challenge: challenge }
+      const text = `${encode({ alg: 'EdDSA' })}.${encode({ ...names, iat, exp: iat + 60 })}`
+      const loginToken = `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`
+      const request = new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: `${demo.url}/callback`,
+        scope: 'assets:read claims:read',
+        state: randomUUID(),
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        login_token: loginToken,
+        ...more,
+      })
+      return { url: `${widgetUrl}?${request.toString()}`, loginToken }
+    }
+
+    it('for the repair of another user’s account: no word of email addresses, and no request with a token is kept', () =>
+      visit(async (page, here) => {
+        const { url, loginToken } = toUrl(here, 'ann-17', { connection_id: 'con_of_another_user' })
+        await page.goto(url)
         await page.getByText('The account to repair belongs to another user of Northwind.').waitFor()
         assert.equal(await button(page, 'Use another address').count(), 0)
         await page.getByText('End it whenever you like at Northwind.').waitFor()
@@ -564,6 +574,22 @@ describe('the connect widget', () => {
         const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
         assert.ok(!kept.includes(loginToken))
       }))
+
+    it('of a user who confirmed another address: the right digits are not called wrong', async (t) => {
+      const tenants = createTenants({ db: world().service.db })
+      await tenants.updateClient(world().clientId, { confirmFirstConsent: true })
+      t.after(() => tenants.updateClient(world().clientId, { confirmFirstConsent: false }))
+      await visit(async (page, here) => {
+        await page.goto(toUrl(here, 'bea-17').url)
+        await button(page, 'Continue').waitFor()
+        await here.service.db.execute(
+          "update users set confirmed_email = 'bea@example.com' where external_user_id = 'bea-17'",
+        )
+        await button(page, 'Continue').click()
+        await signIn(page, newEmail())
+        await page.getByText('The digits are right, but this account was not confirmed with this address.').waitFor()
+      })
+    })
   })
 
   describe('in a frame', () => {

@@ -111,9 +111,11 @@ export async function confirmUser(
   await db.transaction(async (tx) => {
     refuseUnless(await lock(tx, sessionId), 'sign_in')
     if (!(await tenants.confirmEmail(tx, owner, email, existing.length === 0))) {
-      const message = 'is right, but another email address belongs to this account'
-      const fix = 'Use the address with which you confirmed your first connection.'
-      const items = [{ cause: 'invalid_parameter', parameter: 'code', message, fix }] as const
+      // The same words whether another address was confirmed or none, because a thief with a login key reads them, too.
+      const message = 'is right, but this account was not confirmed with this email address'
+      const fix =
+        'Use the address with which you confirmed your first connection. If you never confirmed one, the application has to remove your connected accounts first.'
+      const items = [{ cause: 'account_mismatch', parameter: 'code', message, fix }] as const
       throw new Refusal('invalid_request', `code ${message}`, { items })
     }
     await carryConsent(deps, tx, await store.setUser(tx, sessionId, owner, 'login_token'))

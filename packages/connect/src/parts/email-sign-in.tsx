@@ -197,6 +197,7 @@ function minutesOf(problem: Problem): number {
 function toCodeFault({ items: [item] }: Problem, t: Speech['t']): string {
   // The code has expired, or its tries are used up: the digits themselves may be right.
   if (item?.cause === 'invalid_state') return t('sign_in.code_spent')
+  if (item?.cause === 'account_mismatch') return t('sign_in.address_mismatch')
   const left = /\d+/.exec(item?.fix ?? '')?.[0]
   if (left === undefined) return t('sign_in.code_wrong_plain')
   return t('sign_in.code_wrong', { count: Number.parseInt(left, 10) })

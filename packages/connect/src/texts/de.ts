@@ -36,6 +36,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'sign_in.code_wrong_plain':
     'Diese Ziffern stimmen nicht. Sehen Sie noch einmal nach, oder lassen Sie sich neue senden.',
   'sign_in.code_spent': 'Diese Ziffern gelten nicht mehr. Lassen Sie sich neue senden.',
+  'sign_in.address_mismatch':
+    'Die Ziffern stimmen, aber dieses Konto wurde nicht mit dieser Adresse bestätigt. Verwenden Sie die Adresse, die Sie zuerst bestätigt haben. Wenn Sie nie eine bestätigt haben, bitten Sie die Anwendung, Ihre verbundenen Konten zu entfernen.',
   'sign_in.resend': 'Noch einmal senden',
   'sign_in.resend_in': 'Noch einmal senden in {count} s',
   'sign_in.other_email': 'Andere Adresse verwenden',

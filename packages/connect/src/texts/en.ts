@@ -37,6 +37,8 @@ export const en = {
   },
   'sign_in.code_wrong_plain': 'These digits are not right. Look again, or have new ones sent.',
   'sign_in.code_spent': 'These digits no longer work. Have new ones sent.',
+  'sign_in.address_mismatch':
+    'The digits are right, but this account was not confirmed with this address. Use the one that you confirmed first. If you never confirmed one, ask the application to remove your connected accounts.',
   'sign_in.resend': 'Send again',
   'sign_in.resend_in': 'Send again in {count} s',
   'sign_in.other_email': 'Use another address',

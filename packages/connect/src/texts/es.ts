@@ -35,6 +35,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   },
   'sign_in.code_wrong_plain': 'Estas cifras no son correctas. Míralas otra vez o pide unas nuevas.',
   'sign_in.code_spent': 'Estas cifras ya no sirven. Pide unas nuevas.',
+  'sign_in.address_mismatch':
+    'Las cifras son correctas, pero esta cuenta no se confirmó con esta dirección. Usa la que confirmaste primero. Si nunca confirmaste ninguna, pide a la aplicación que quite tus cuentas conectadas.',
   'sign_in.resend': 'Enviar otra vez',
   'sign_in.resend_in': 'Enviar otra vez en {count} s',
   'sign_in.other_email': 'Usar otra dirección',

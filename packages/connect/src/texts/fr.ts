@@ -35,6 +35,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   },
   'sign_in.code_wrong_plain': 'Ces chiffres sont incorrects. Vérifiez, ou demandez-en de nouveaux.',
   'sign_in.code_spent': 'Ces chiffres ne sont plus valables. Demandez-en de nouveaux.',
+  'sign_in.address_mismatch':
+    'Les chiffres sont corrects, mais ce compte n’a pas été confirmé avec cette adresse. Utilisez celle que vous avez confirmée en premier. Si vous n’en avez jamais confirmé, demandez à l’application de retirer vos comptes connectés.',
   'sign_in.resend': 'Renvoyer',
   'sign_in.resend_in': 'Renvoyer dans {count} s',
   'sign_in.other_email': 'Utiliser une autre adresse',

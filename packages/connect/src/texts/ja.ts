@@ -31,6 +31,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'sign_in.code_wrong': { other: '数字が違います。あと{count}回入力できます。' },
   'sign_in.code_wrong_plain': '数字が違います。もう一度確認するか、「もう一度送る」で新しい数字を受け取ってください。',
   'sign_in.code_spent': 'この数字はもう使えません。「もう一度送る」で新しい数字を受け取ってください。',
+  'sign_in.address_mismatch':
+    '数字は合っていますが、このアカウントはこのアドレスで確認されていません。最初に確認したアドレスを使ってください。アドレスを確認したことがない場合は、接続済みの口座を削除するようアプリに依頼してください。',
   'sign_in.resend': 'もう一度送る',
   'sign_in.resend_in': '{count}秒後にもう一度送れます',
   'sign_in.other_email': '別のアドレスを使う',

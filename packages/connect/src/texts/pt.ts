@@ -35,6 +35,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   },
   'sign_in.code_wrong_plain': 'Estes dígitos não estão certos. Confira de novo ou peça outros.',
   'sign_in.code_spent': 'Estes dígitos não valem mais. Peça outros.',
+  'sign_in.address_mismatch':
+    'Os dígitos estão certos, mas esta conta não foi confirmada com este endereço. Use o que você confirmou primeiro. Se nunca confirmou um, peça ao aplicativo que remova suas contas conectadas.',
   'sign_in.resend': 'Enviar de novo',
   'sign_in.resend_in': 'Enviar de novo em {count} s',
   'sign_in.other_email': 'Usar outro endereço',

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
 import { until } from '../../../../../test/until.ts'
 import { createTenants } from '../../tenants/index.ts'
-import { startConnect, toQuery, type WireSession } from './test-browser.ts'
+import { startConnect, toQuery, type WireSession, type Problem } from './test-browser.ts'
 
 describe('signing in by login_token', async () => {
   const connect = await startConnect()
@@ -263,7 +263,7 @@ describe('signing in by login_token', async () => {
         const found = await newest()
         return found === former ? undefined : found
       })
-      return connect.call<{ session: WireSession }>('POST', '/session/code', { secret, body: { code } })
+      return connect.call<{ session: WireSession } & Problem>('POST', '/session/code', { secret, body: { code } })
     }
     const beginAs = async (sub: string): Promise<{ secret: string; session: WireSession }> => {
       const { session, session_secret: secret } = await begin(await write({ claims: { sub } }))
@@ -319,8 +319,13 @@ describe('signing in by login_token', async () => {
       const forced = await agree(thief.secret)
       assert.deepEqual([forced.status, forced.body.detail], [400, 'Sign in first.'])
       // The user has connected accounts but has never proved an address, so the thief's must not become the first.
-      assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
+      const refused = await mail(thief.secret, 'thief@example.com')
+      assert.equal(refused.status, 400)
       assert.equal((await beginAs('nora')).session.step, 'sign_in')
+      // The right digits are not called wrong, and no address is said to belong to the account.
+      const [item] = refused.body.errors
+      assert.equal(item?.cause, 'account_mismatch')
+      assert.match(item?.message ?? '', /was not confirmed with this email address/)
     })
 
     it('a thief who is signed in when the tenant ends the consent cannot give it again without the person', async (t) => {
