@@ -474,6 +474,20 @@ describe('the connect widget', () => {
         await page.getByText('These digits no longer work. Have new ones sent.').waitFor()
       }))
 
+    it('the right digits are not called wrong when the answer to them was lost', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await button(page, 'Continue').click()
+        await page.getByLabel('Email address').fill(newEmail())
+        await button(page, 'Email me a code').click()
+        await page.route('**/connect/v1/session/code', lose, { times: 1 })
+        const lost = page.waitForEvent('requestfailed')
+        await button(page, 'Fill in').click()
+        await lost
+        await button(page, 'Fill in').click()
+        await seeHeading(page, 'Where are your assets?')
+      }))
+
     it('an unknown client gets a page that explains, and no redirect', () =>
       visit(async (page, { widgetUrl }) => {
         await page.goto(`${widgetUrl}?client_id=cli_nobody&redirect_uri=https://evil.example/`)

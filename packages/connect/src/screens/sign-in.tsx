@@ -2,6 +2,8 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Card } from '../parts/card.tsx'
+import { Problem } from '../api/http.ts'
+import type { SessionApi } from '../api/session-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
 import { useSpeech } from '../texts/index.ts'
@@ -18,7 +20,7 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
   const calls = useMemo(
     (): SignInCalls => ({
       requestSignInCode: (email) => api.requestSessionCode(email),
-      enterSignInCode: async (code) => flow.signedIn((await api.enterSessionCode(code)).session),
+      enterSignInCode: async (code) => flow.signedIn((await enterCode(api, code)).session),
       readMail: session.sandbox ? () => api.sandbox() : undefined,
       onError: flow.handleError,
     }),
@@ -44,6 +46,20 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
       <EmailSignIn calls={calls} sentTo={codeSentTo} onSentTo={(email) => flow.setCodeSentTo(email)} />
     </Card>
   )
+}
+
+/**
+ * When the answer was lost on the way, the session has its user already. It then refuses every code, as a step that was
+ * done before, and names no parameter.
+ */
+async function enterCode(api: SessionApi, code: string): ReturnType<SessionApi['enterSessionCode']> {
+  try {
+    return await api.enterSessionCode(code)
+  } catch (error) {
+    const [item] = error instanceof Problem ? error.items : []
+    if (item?.cause !== 'invalid_state' || item.parameter !== undefined) throw error
+    return api.read()
+  }
 }
 
 /** Email is off and the application did not vouch for a user, so this page cannot identify the person. */
