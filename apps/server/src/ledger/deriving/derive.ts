@@ -20,7 +20,7 @@ import { listHeldAssetIds } from '../balances-store.ts'
 import type { ChangeDeps } from '../changes.ts'
 import { renderBatch } from './render-batch.ts'
 import { holdConnection, holdUser } from '../locks-store.ts'
-import { draftAndPrice, type PricedBatch, type DraftDeps, type Source } from './draft.ts'
+import { draftGroups, type PricedBatch, type DraftDeps, type Source } from './draft.ts'
 import * as raw from '../records/raw-store.ts'
 import { ensureStatistics, planForAnyUser } from '../store.ts'
 import { writeGroups } from './write.ts'
@@ -34,14 +34,6 @@ export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps 
  * is written and the one that is drafted die young. With a thousand, collecting garbage took a seventh of deriving.
  */
 export const groupsPerBatch = 300
-/** What the records of one batch may take in memory. Three hundred trades with their records take half a megabyte. */
-const batchBytesMax = 32 * 1024 * 1024
-/**
- * What the records of one group may take. The longest honest ones are those of a transaction with tens of thousands of
- * transfers, and a Bitcoin transaction that fills a page. A provider that gives all its rows one reference would
- * otherwise end one worker after another.
- */
-const groupBytesMax = 64 * 1024 * 1024
 /** How much smaller a batch becomes that is too large, and how much larger the next one. */
 const [narrowing, widening] = [8, 2]
 
@@ -102,28 +94,23 @@ function createDrafter(deps: DeriveDeps & DraftDeps, { ref, source, part }: Due)
   return async (from: raw.DuePoint, listed?: raw.DuePage): Promise<Drafted> => {
     for (let known = listed; ; known = undefined) {
       const page = known ?? (await raw.listDueGroups(deps.db, ref, { from, limit, part }))
-      const keys = page.groups.map(({ key }) => key)
-      const records = await deps.db.transaction(async (tx) => {
-        await planForAnyUser(tx)
-        return raw.listRaw(tx, ref, keys, keys.length > 1 ? batchBytesMax : groupBytesMax)
+      const batch = await draftGroups(deps, source, page.groups, {
+        canBeParted: page.groups.length > 1,
+        listRecords: (keys, bytesMax) =>
+          deps.db.transaction(async (tx) => {
+            await planForAnyUser(tx)
+            return raw.listRaw(tx, ref, keys, bytesMax)
+          }),
       })
-      if (records === undefined && keys.length > 1) {
-        limit = Math.ceil(Math.min(limit, keys.length) / narrowing)
+      if (batch === undefined) {
+        limit = Math.ceil(Math.min(limit, page.groups.length) / narrowing)
         continue
       }
       const isLast = page.groups.length < limit
       limit = Math.min(groupsPerBatch, limit * widening)
-      const batch =
-        records === undefined ? toUnread(page.groups) : await draftAndPrice(deps, source, page.groups, records)
       return { page, batch, isLast }
     }
   }
-}
-
-/** A bulkhead, like that of a group that cannot be drafted: what these groups have become before stays. */
-function toUnread(groups: readonly raw.DueGroup[]): PricedBatch {
-  const poison = new Map(groups.map(({ key }) => [key, `more than ${groupBytesMax} bytes of records belong together`]))
-  return { groups, records: 0, poison, priced: [], assetKeys: new Map() }
 }
 
 /** False when `mayContinue` ended it first. */

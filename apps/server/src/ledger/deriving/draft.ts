@@ -12,10 +12,9 @@ import {
 } from '@assay/connectors'
 import { isSpamTransfer, withDistinctName, type Leg, type TransactionDraft } from '@assay/core'
 import type { Assets } from '../../assets/index.ts'
-import type { Database, Sql } from '../../db/index.ts'
-import type { ConnectionRef } from '../../owner.ts'
+import type { Database } from '../../db/index.ts'
 import type { DailyPrices, Prices } from '../../prices/index.ts'
-import * as raw from '../records/raw-store.ts'
+import type * as raw from '../records/raw-store.ts'
 import { setPrices, toContent, type TransactionContent } from './document.ts'
 
 export interface PricedTransaction {
@@ -58,23 +57,40 @@ export interface DraftDeps {
 /** When two groups make a transaction with one key, the group that comes second is in error. */
 export const duplicateKey = 'two transactions have the same key'
 
-type ListRecords = (sql: Sql, ref: ConnectionRef, groups: readonly string[]) => Promise<raw.GroupedRecord[]>
+/** What the records of one batch may take in memory. Three hundred trades with their records take half a megabyte. */
+const batchBytesMax = 32 * 1024 * 1024
+/**
+ * What the records of one group may take. The longest honest ones are those of a transaction with tens of thousands of
+ * transfers, and a Bitcoin transaction that fills a page. A provider that gives all its rows one reference would
+ * otherwise end one worker after another.
+ */
+const groupBytesMax = 64 * 1024 * 1024
 
-/** For a replay. `sql` reads the records, by `listRecords`: a dry run sees some of them in other groups. */
+/** Undefined when the records of these groups take more than `bytesMax`. A dry run sees some of them in other groups. */
+type ListRecords = (groups: readonly string[], bytesMax: number) => Promise<raw.GroupedRecord[] | undefined>
+
+/**
+ * Reads the records of these groups, drafts them and prices the drafts. Undefined when the records take more memory
+ * than a batch may: the caller then drafts fewer groups at once. Groups that it cannot part may take more, and are
+ * reported as unreadable beyond that. This is a bulkhead, like that of a group that cannot be drafted: what the groups
+ * have become before stays.
+ */
 export async function draftGroups(
   deps: DraftDeps,
-  sql: Sql,
-  ref: ConnectionRef,
   source: Source,
   groups: readonly raw.DueGroup[],
-  listRecords: ListRecords = raw.listRaw,
-): Promise<PricedBatch> {
+  { listRecords, canBeParted }: { listRecords: ListRecords; canBeParted: boolean },
+): Promise<PricedBatch | undefined> {
   const keys = groups.map(({ key }) => key)
-  return draftAndPrice(deps, source, groups, await listRecords(sql, ref, keys))
+  const records = await listRecords(keys, canBeParted ? batchBytesMax : groupBytesMax)
+  if (records !== undefined) return draftAndPrice(deps, source, groups, records)
+  if (canBeParted) return undefined
+  const reason = `more than ${groupBytesMax} bytes of records belong together`
+  return { groups, records: 0, poison: new Map(keys.map((key) => [key, reason])), priced: [], assetKeys: new Map() }
 }
 
 /** Drafts the groups from their `records`, and prices the drafts. */
-export async function draftAndPrice(
+async function draftAndPrice(
   deps: DraftDeps,
   source: Source,
   groups: readonly raw.DueGroup[],

@@ -258,21 +258,14 @@ const recordBytes = 500
 
 /**
  * The records of these groups, without retired ones, in no particular order. A stranger decides how large a record of a
- * wallet is, and how many of them a group has: with `bytesMax` the result is undefined when they take more memory.
+ * wallet is, and how many of them a group has: the result is undefined when they take more memory than `bytesMax`.
  * Their sizes are known without reading them, so that those beyond the limit stay where they are.
  */
-export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<GroupedRecord[]>
 export async function listRaw(
   sql: Sql,
   ref: ConnectionRef,
   groups: readonly string[],
-  bytesMax: number | undefined,
-): Promise<GroupedRecord[] | undefined>
-export async function listRaw(
-  sql: Sql,
-  ref: ConnectionRef,
-  groups: readonly string[],
-  bytesMax?: number,
+  bytesMax: number,
 ): Promise<GroupedRecord[] | undefined> {
   const rows = await sql.rows<RawRow & { bytes: string }>(
     `select * from (
@@ -281,10 +274,10 @@ export async function listRaw(
        from raw_records
        where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
          and retired_at is null) sized
-     where $4::bigint is null or bytes - octet_length(body) - ${recordBytes} <= $4::bigint`,
-    [...keysOf(ref), [...groups], bytesMax ?? null],
+     where bytes - octet_length(body) - ${recordBytes} <= $4::bigint`,
+    [...keysOf(ref), [...groups], bytesMax],
   )
-  if (bytesMax !== undefined && Number(rows.at(-1)?.bytes ?? 0) > bytesMax) return undefined
+  if (Number(rows.at(-1)?.bytes ?? 0) > bytesMax) return undefined
   return rows.map((row) => ({
     stream: row.stream,
     partition: row.partition,

@@ -25,6 +25,26 @@ describe('a replay', () => {
     })
   })
 
+  it('leaves a group unreadable that has more records than memory has room for, and derives all others', async (t) => {
+    const { db, ledger, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('M1', 'R2'), ledgerRow('N1', 'R3', {}, noonMs + 1_000))
+    await derive()
+    const written = await listWritten()
+    const note = 'x'.repeat(1_000_000)
+    const rows = Array.from({ length: 70 }, (_, index) => ledgerRow(`L1-${index}`, 'R1', { note }, noonMs + index))
+    for (let at = 0; at < rows.length; at += 10) await keep(...rows.slice(at, at + 10))
+    await derive()
+    const faults = 'select group_key, reason from poison_groups'
+    const before = await db.rows(faults)
+    assert.equal(before.length, 1)
+    for (const options of [look, apply]) {
+      const { groups, unreadable, changes } = await ledger.replay(options)
+      assert.deepEqual({ groups, unreadable, changes }, { groups: 3, unreadable: 1, changes: [] })
+      assert.deepEqual(await listWritten(), written)
+      assert.deepEqual(await db.rows(faults), before)
+    }
+  })
+
   it('shows what a better rule would change, by provider, category and field, and touches nothing', async (t) => {
     const { db, ledger, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'), ledgerRow('L3', 'R3', { type: 'reward' }))

@@ -89,11 +89,14 @@ async function replayConnection(
     tally.countRegrouped(regrouping.moves.size)
     if (!apply) await store.deleteFindings(deps.db, ref)
     const listed = only === 'findings' ? store.listFoundGroups : store.listGroups
-    for await (const groups of listBatches(deps, ref, regrouping, listed)) {
-      const rendered = await (apply ? applyBatch : lookAt)(draftDeps, ref, source, groups, regrouping)
-      tally.add(ref, rendered)
-      if (!apply) await keepFound(deps, ref, replayId, rendered)
-      onBatch(groups.length)
+    for await (const units of listBatches(deps, ref, regrouping, listed)) {
+      const replayUnits = (some: readonly Unit[]): Promise<RenderedBatch | undefined> =>
+        (apply ? applyBatch : lookAt)(draftDeps, ref, source, some, regrouping)
+      for await (const rendered of replayInParts(units, replayUnits)) {
+        tally.add(ref, rendered)
+        if (!apply) await keepFound(deps, ref, replayId, rendered)
+      }
+      onBatch(units.flat().length)
     }
     if (apply) await store.deleteFindings(deps.db, ref)
   } catch (error) {
@@ -161,9 +164,12 @@ async function* listFound(db: Database, which: Which): AsyncGenerator<ReplayedCo
 }
 
 /**
- * Groups that exchange records are in one batch: in two batches, a transaction that only moves from one group to
- * another would look removed by the first and added by the second.
- *
+ * Groups that are replayed together: a single one, or those that exchange records. In two batches, a transaction that
+ * only moves from one group to another would look removed by the first and added by the second.
+ */
+type Unit = readonly string[]
+
+/**
  * A group that is due and was never derived is left to the reading: in a history that is half read, the rest of a story
  * may be on its way, and half a conversion must not show as a sale.
  */
@@ -172,11 +178,11 @@ async function* listBatches(
   ref: ReplayedConnection,
   { touched }: Regrouping,
   list: typeof store.listGroups,
-): AsyncGenerator<string[]> {
-  let batch: string[] = []
+): AsyncGenerator<Unit[]> {
+  let batch: Unit[] = []
   for (const groups of touched) {
-    batch.push(...groups)
-    if (batch.length < groupsPerBatch) continue
+    batch.push(groups)
+    if (batch.flat().length < groupsPerBatch) continue
     yield batch
     batch = []
   }
@@ -188,9 +194,21 @@ async function* listBatches(
     if (last === undefined) return
     const left = new Set(await store.listUnderived(deps.db, ref, groups))
     const rest = groups.filter((group) => !done.has(group) && !left.has(group))
-    if (rest.length > 0) yield rest
+    if (rest.length > 0) yield rest.map((group) => [group])
     after = last
   }
+}
+
+/** A batch whose records take too much memory is replayed in halves, down to a single unit. */
+async function* replayInParts(
+  units: readonly Unit[],
+  replayUnits: (units: readonly Unit[]) => Promise<RenderedBatch | undefined>,
+): AsyncGenerator<RenderedBatch> {
+  const rendered = await replayUnits(units)
+  if (rendered !== undefined) return void (yield rendered)
+  const half = Math.ceil(units.length / 2)
+  yield* replayInParts(units.slice(0, half), replayUnits)
+  yield* replayInParts(units.slice(half), replayUnits)
 }
 
 const lookAtGroups = (deps: ReplayDeps, ref: ReplayedConnection, connector: Connector): Promise<Regrouping> =>
@@ -205,32 +223,43 @@ const applyGroups: typeof lookAtGroups = (deps, ref, connector) =>
     return regrouping
   })
 
+/** Undefined when the records of these units take too much memory together. */
 type ReplayBatch = (
   deps: ReplayDeps & DraftDeps,
   ref: ReplayedConnection,
   source: Source,
-  groups: readonly string[],
+  units: readonly Unit[],
   regrouping: Regrouping,
-) => Promise<RenderedBatch>
+) => Promise<RenderedBatch | undefined>
 
 /** All statements see one moment: what a worker writes in between would look like a difference. */
-const lookAt: ReplayBatch = (deps, ref, source, groups, regrouping) =>
+const lookAt: ReplayBatch = (deps, ref, source, units, regrouping) =>
   deps.db.transaction(async (tx) => {
     await tx.execute('set transaction isolation level repeatable read read only')
+    const groups = units.flat()
     const listed = groups.map((key) => ({ key, mark: '' }))
-    const batch = await draftGroups(deps, tx, ref, source, listed, async (...of) =>
-      regroup(regrouping, await raw.listRaw(...of)),
-    )
+    const batch = await draftGroups(deps, source, listed, {
+      canBeParted: units.length > 1,
+      async listRecords(keys, bytesMax) {
+        const records = await raw.listRaw(tx, ref, keys, bytesMax)
+        return records === undefined ? undefined : regroup(regrouping, records)
+      },
+    })
+    if (batch === undefined) return undefined
     return renderBatch(tx, ref, batch, new Set(groups), new Set(regrouping.touched.flat()))
   })
 
 /** The groups are marked as due and derived. One that a worker derives or changes meanwhile is left to it. */
-const applyBatch: ReplayBatch = async (deps, ref, source, groups) => {
+const applyBatch: ReplayBatch = async (deps, ref, source, units) => {
   const due = await deps.db.transaction(async (tx) => {
     await holdConnection(tx, ref)
-    return raw.markDue(tx, ref, groups)
+    return raw.markDue(tx, ref, units.flat())
   })
-  const batch = await draftGroups(deps, deps.db, ref, source, due)
+  const batch = await draftGroups(deps, source, due, {
+    canBeParted: units.length > 1,
+    listRecords: (keys, bytesMax) => raw.listRaw(deps.db, ref, keys, bytesMax),
+  })
+  if (batch === undefined) return undefined
   return deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)
