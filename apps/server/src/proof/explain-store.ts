@@ -35,17 +35,24 @@ export interface ExplainedRecord {
 
 const recordsMax = 1_000
 
-/** The records that the transaction was derived from, the oldest first. */
+/** What the records of an explanation may take: their sizes are decided by whoever writes to a wallet. */
+const recordsBytesMax = 32 * 1024 * 1024
+
+/** The records that the transaction was derived from, the oldest first, as far as an answer has room for them. */
 export async function listRecords(
   sql: Sql,
   { userKey }: Owner,
   { connection_key, group_key }: ExplainedRow,
 ): Promise<ExplainedRecord[]> {
   return sql.rows<ExplainedRecord>(
-    `select stream, partition, source_key as key, occurred_at, fetched_at, body from raw_records
-     where user_key = $1::bigint and connection_key = $2::integer and group_key = $3 and retired_at is null
-     order by occurred_at, stream, partition, source_key limit ${recordsMax}`,
-    [userKey, connection_key, group_key],
+    `select stream, partition, key, occurred_at, fetched_at, body from (
+       select stream, partition, source_key as key, occurred_at, fetched_at, body,
+         sum(octet_length(body)) over (order by occurred_at, stream, partition, source_key) as bytes
+       from raw_records
+       where user_key = $1::bigint and connection_key = $2::integer and group_key = $3 and retired_at is null) sized
+     where bytes <= $4::bigint
+     order by occurred_at, stream, partition, key limit ${recordsMax}`,
+    [userKey, connection_key, group_key, recordsBytesMax],
   )
 }
 
