@@ -142,12 +142,14 @@ describe('a call that another one follows', async () => {
     assert.deepEqual([late.kind, isCalled], ['overtaken', false])
   })
 
-  it('is made by a process that stood still and kept its key', async (t) => {
-    const { start, stallOnce } = await open(t)
+  it('is made by a process that stood still and kept its key, and paid for once', async (t) => {
+    const { db, start, stallOnce } = await open(t)
     const ask = start()
     await ask(cost, answer)
+    const before = await countTaken(db)
     stallOnce(60_000, async () => undefined)
     assert.equal((await ask(cost, answer)).kind, 'answer')
+    assert.equal((await countTaken(db)) - before, before)
   })
 })
 

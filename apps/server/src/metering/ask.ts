@@ -279,9 +279,10 @@ function createTurnstile(
       ahead = undefined
       if (admitted?.cost === cost && isFresh(admitted.entered)) return admitted.entered
       const entered = await enter(cost, { mayWait: true, isFollowed })
-      // Once, because a database that takes this long for each answer would be asked for ever.
       if (entered.kind !== 'entered' || isFresh(entered)) return entered
-      return enter(cost, { mayWait: true, isFollowed })
+      // The call is paid for; what has to be known again is whether the key is still held. It is asked once, because a
+      // database that takes this long for each answer would be asked without end.
+      return enter(toFree(cost), { mayWait: true, isFollowed })
     },
     async enterAhead(cost) {
       // Where this fails, the next call asks again and meets the failure itself.
@@ -289,6 +290,11 @@ function createTurnstile(
       if (entered?.kind === 'entered') ahead = { cost, entered }
     },
   }
+}
+
+/** Passes the same buckets and takes nothing from them. */
+function toFree(cost: Cost): Cost {
+  return Object.fromEntries(Object.keys(cost).map((bucket) => [bucket, 0]))
 }
 
 /**
