@@ -75,6 +75,8 @@ describe('coins/{id}/market_chart/range', () => {
     assert.equal(prices.at(-1)?.[0], Date.UTC(2026, 10, 15))
     assert.equal(prices.length, (Date.UTC(2026, 10, 15) - Date.UTC(2020, 0, 1)) / 86_400_000 + 1)
     assert.ok(prices.every(([, price]) => price > 1_000 && price < 200_000))
+    const before = await get('coins/bitcoin/market_chart/range?vs_currency=usd&from=1546300800&to=1548979200')
+    assert.deepEqual(JSON.parse(before.text), { prices: [], market_caps: [], total_volumes: [] })
   })
 
   it('refuses a coin that the list does not have, and a currency as a coin', async () => {

@@ -84,7 +84,7 @@ function marketChart(id: string, query: URLSearchParams, nowMs: number): WireAns
   if (fromMs === undefined || toMs === undefined || fromMs > toMs) return problem(422, 'invalid date range')
   const first = Math.max(firstDay, Math.ceil(fromMs / dayMs))
   const last = Math.min(dayOf(nowMs), dayOf(toMs))
-  const days = listDays(coin, quote, last).slice(first - firstDay, last + 1 - firstDay)
+  const days = first > last ? [] : listDays(coin, quote, last).slice(first - firstDay, last + 1 - firstDay)
   const prices = days.map(({ price }) => price).join(',')
   const none = days.map(({ zero }) => zero).join(',')
   return ok(`{"prices":[${prices}],"market_caps":[${none}],"total_volumes":[${none}]}`)
