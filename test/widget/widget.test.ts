@@ -474,17 +474,30 @@ describe('the connect widget', () => {
         await page.getByText('These digits no longer work. Have new ones sent.').waitFor()
       }))
 
+    const loseAnswerToDigits = async (page: Page, here: WidgetWorld): Promise<void> => {
+      await begin(page, here)
+      await button(page, 'Continue').click()
+      await page.getByLabel('Email address').fill(newEmail())
+      await button(page, 'Email me a code').click()
+      await page.route('**/connect/v1/session/code', lose, { times: 1 })
+      const lost = page.waitForEvent('requestfailed')
+      await button(page, 'Fill in').click()
+      await lost
+    }
+
     it('the right digits are not called wrong when the answer to them was lost', () =>
       visit(async (page, here) => {
-        await begin(page, here)
-        await button(page, 'Continue').click()
+        await loseAnswerToDigits(page, here)
+        await button(page, 'Fill in').click()
+        await seeHeading(page, 'Where are your assets?')
+      }))
+
+    it('a person who asks for new digits after the answer to the right ones was lost continues', () =>
+      visit(async (page, here) => {
+        await loseAnswerToDigits(page, here)
+        await button(page, 'Use another address').click()
         await page.getByLabel('Email address').fill(newEmail())
         await button(page, 'Email me a code').click()
-        await page.route('**/connect/v1/session/code', lose, { times: 1 })
-        const lost = page.waitForEvent('requestfailed')
-        await button(page, 'Fill in').click()
-        await lost
-        await button(page, 'Fill in').click()
         await seeHeading(page, 'Where are your assets?')
       }))
 

@@ -28,7 +28,7 @@ export type ProviderAnswer = BodyOf<typeof completeSessionCallback>
 export type Scenario = SandboxHelp['scenarios'][number]
 
 type SandboxHelp = ResponseOf<typeof getSandboxHelp>
-type SessionAnswer = ResponseOf<typeof getSession>
+export type SessionAnswer = ResponseOf<typeof getSession>
 
 /** A session, or the address that the browser goes to instead. */
 export type Begun =

@@ -7,7 +7,8 @@ import { CodeBoxes } from './code-boxes.tsx'
 import { useFocus } from './use-focus.ts'
 
 export interface SignInCalls {
-  requestSignInCode: (email: string) => Promise<{ sent_to: string; resend_after_seconds: number }>
+  /** Undefined when the person is signed in already, and this form is done. */
+  requestSignInCode: (email: string) => Promise<{ sent_to: string; resend_after_seconds: number } | undefined>
   /** Resolves when the code was right. */
   enterSignInCode: (code: string) => Promise<void>
   /** In sandbox mode, what the mail says. */
@@ -33,6 +34,7 @@ export function EmailSignIn({ calls, sentTo, onSentTo }: SignInProps): JSX.Eleme
 
   async function sendTo(email: string): Promise<void> {
     const answer = await calls.requestSignInCode(email)
+    if (answer === undefined) return
     setResendIn(answer.resend_after_seconds)
     setSendings((count) => count + 1)
     onSentTo(answer.sent_to)

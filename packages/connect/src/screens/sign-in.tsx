@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Card } from '../parts/card.tsx'
 import { Problem } from '../api/http.ts'
-import type { SessionApi } from '../api/session-api.ts'
+import type { SessionAnswer, SessionApi } from '../api/session-api.ts'
 import { ApplicationMark } from '../parts/icons.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
 import { useSpeech } from '../texts/index.ts'
@@ -19,8 +19,16 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
   const backFromFirst = isRepair ? undefined : () => flow.back()
   const calls = useMemo(
     (): SignInCalls => ({
-      requestSignInCode: (email) => api.requestSessionCode(email),
-      enterSignInCode: async (code) => flow.signedIn((await enterCode(api, code)).session),
+      async requestSignInCode(email) {
+        const answer = await unlessSignedIn(api, () => api.requestSessionCode(email))
+        if (!('session' in answer)) return answer
+        flow.signedIn(answer.session)
+        return undefined
+      },
+      async enterSignInCode(code) {
+        const { session: signedIn } = await unlessSignedIn(api, () => api.enterSessionCode(code))
+        flow.signedIn(signedIn)
+      },
       readMail: session.sandbox ? () => api.sandbox() : undefined,
       onError: flow.handleError,
     }),
@@ -49,12 +57,12 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
 }
 
 /**
- * When the answer was lost on the way, the session has its user already. It then refuses every code, as a step that was
- * done before, and names no parameter.
+ * When the answer to the right digits was lost on the way, the session has its user already. It then refuses both steps
+ * of a sign-in, as done before, and names no parameter. The session itself is the answer that was lost.
  */
-async function enterCode(api: SessionApi, code: string): ReturnType<SessionApi['enterSessionCode']> {
+async function unlessSignedIn<T>(api: SessionApi, step: () => Promise<T>): Promise<T | SessionAnswer> {
   try {
-    return await api.enterSessionCode(code)
+    return await step()
   } catch (error) {
     const [item] = error instanceof Problem ? error.items : []
     if (item?.cause !== 'invalid_state' || item.parameter !== undefined) throw error
