@@ -42,7 +42,7 @@ it('a history that fills the room of a destroyed one is analysed, although the f
   assert.ok(filled.bytes <= emptied.bytes * 1.1, `the file grew from ${emptied.bytes} to ${filled.bytes} bytes`)
 })
 
-it('a table that an operator vacuums holds up nobody, and is analysed when it is free', async (t) => {
+it('a table that an operator is vacuuming is skipped without a wait, and analysed once it is free', async (t) => {
   const { db } = await testDatabase(t)
   await readHistory(db)
   await db.transaction(async (vacuum) => {

@@ -18,8 +18,8 @@ const changesMax = 2_000
  * one fills it without making the file larger: reading it took three times as long. And a crash of PostgreSQL loses the
  * count of changes.
  *
- * A table that somebody else analyses or vacuums is left to them. To wait for an operator's VACUUM would take hours, and
- * the history would not move on.
+ * A table that another session is analysing or vacuuming is skipped. Waiting for an operator's VACUUM could take hours,
+ * and the history would not move on.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(

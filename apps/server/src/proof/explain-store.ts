@@ -35,7 +35,7 @@ export interface ExplainedRecord {
 
 const recordsMax = 1_000
 
-/** What the records of an explanation may take: their sizes are decided by whoever writes to a wallet. */
+/** What the records of an explanation may take. Anyone who writes to a wallet decides how large its records are. */
 const recordsBytesMax = 32 * 1024 * 1024
 
 /** The records that the transaction was derived from, the oldest first, as far as an answer has room for them. */
