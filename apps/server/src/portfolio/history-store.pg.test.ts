@@ -97,6 +97,25 @@ describe('values day by day', () => {
     ])
   })
 
+  it('have nothing of an account before its first record, also where its history does not add up', async (t) => {
+    const { db, list, hold, change, connect } = await open(t)
+    await hold('btc', '1')
+    await connect({ key: 2 })
+    // One coin was there on the first day with a record, and another is missing from the history.
+    await hold('btc', '2', 2)
+    await change(third, 'btc', '3', 2)
+    for (const begun of ['history_from', 'balances_since']) {
+      await db.execute('update connections set history_from = null, balances_since = null where connection_key = 2')
+      await db.execute(`update connections set ${begun} = $1 where connection_key = 2`, [`${second}T09:00:00.000Z`])
+      assert.deepEqual(await list(), [
+        [first, '10', 'derived', ''],
+        [second, '0', 'derived', ''],
+        [third, '90', 'derived', ''],
+      ])
+      assert.deepEqual(await list({ lastDay: first }), [[first, '10', 'derived', '']])
+    }
+  })
+
   it('use the current price for today, and one dollar for a dollar on every day', async (t) => {
     const { db, list, hold } = await open(t)
     await hold('btc', '2')

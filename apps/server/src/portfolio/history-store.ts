@@ -46,12 +46,12 @@ const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UT
 // By how much balances changed: inputs − outputs − fees of everything that is posted. A pending transaction is posted
 // only once the provider has taken its amount. A transaction posted after the balances were read is not in them, so it
 // is subtracted again.
-const moves = `
-  select d.asset_key, d.day, d.amount
+const moved = `
+  select s.connection_key, d.asset_key, d.day, d.amount
   from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
   where d.day > $2::date
   union all
-  select p.asset_key, ${dayOf('p')}, -p.amount
+  select late.connection_key, p.asset_key, ${dayOf('p')}, -p.amount
   from (select distinct s.connection_key, s.balances_at, d.asset_key
     from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
     where d.day >= (s.balances_at at time zone 'UTC')::date) late,
@@ -59,6 +59,20 @@ const moves = `
     where p.user_key = $1::bigint and p.asset_key = late.asset_key and p.occurred_at > late.balances_at
       and p.connection_key = late.connection_key and not p.spam offset 0) p
   where ${dayOf('p')} > $2::date`
+
+const held = `
+  select s.connection_key, h.asset_key, h.liquid + h.staked as amount
+  from shown s join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+  where not h.spam`
+
+// Before its first record or reading an account contributes nothing. What its history does not explain by then came on
+// that day, as one more change.
+const begun = `
+  select r.asset_key, s.begun_on as day, sum(r.amount) as amount
+  from (${held} union all select m.connection_key, m.asset_key, -m.amount from moved m) r
+  join shown s on s.connection_key = r.connection_key
+  where s.begun_on > $2::date
+  group by r.connection_key, r.asset_key, s.begun_on`
 
 // A day is valued by what was held at its end, at the first price of the next day. Today has not ended, so the present
 // price is used. A dollar is worth a dollar without a source.
@@ -72,15 +86,18 @@ export async function listValues(
 ): Promise<ValueRow[]> {
   return sql.rows<ValueRow>(
     `with shown as materialized (
-       select c.connection_key, c.balances_at, c.added_at, c.history_from from readable_connections c
+       select c.connection_key, c.balances_at, c.added_at, c.history_from,
+         (least(c.history_from, c.balances_since) at time zone 'UTC')::date as begun_on
+       from readable_connections c
        where c.user_key = $1::bigint
-     ), observed as materialized (${observed}),
-     moves as materialized (select m.asset_key, m.day, sum(m.amount) as amount from (${moves}) m group by 1, 2),
+     ), observed as materialized (${observed}), moved as materialized (${moved}),
+     moves as materialized (
+       select m.asset_key, m.day, sum(m.amount) as amount
+       from (select asset_key, day, amount from moved union all ${begun}) m group by 1, 2
+     ),
      balances as materialized (
        select b.asset_key, a.id as asset_id, sum(b.amount) as amount from (
-         select h.asset_key, h.liquid + h.staked as amount
-         from shown s join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
-         where not h.spam
+         select h.asset_key, h.amount from (${held}) h
          union all
          select m.asset_key, case when m.day > $3::date then -m.amount else 0 end from moves m
        ) b join assets a on a.asset_key = b.asset_key group by b.asset_key, a.id
