@@ -34,8 +34,8 @@ async function openHeld(t: Parameters<typeof openLedger>[0]): Promise<Held> {
     ...opened,
     ago,
     async listValues(request = {}) {
-      const values = await listDailyValues(db, ref, { completeFromMs: longAgoMs, ...request })
-      return values.toReversed().map(({ value_in_usd: value, incomplete }) => [value, ...incomplete].join(' '))
+      const { days } = await listDailyValues(db, ref, { completeFromMs: longAgoMs, ...request })
+      return days.toReversed().map(({ value_in_usd: value, incomplete }) => [value, ...incomplete].join(' '))
     },
   }
 }

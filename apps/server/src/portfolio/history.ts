@@ -25,30 +25,39 @@ export interface HistoryRequest {
   completeFromMs: number
 }
 
+export interface DailyValues {
+  /** Oldest first. */
+  days: DailyValue[]
+  /** The history is not complete for as long as was asked for; days from before are included only if they were observed. */
+  isCutOff: boolean
+}
+
 const daysDefault = 30
 const daysMax = 366
 /** The year before it is 0000 in ISO 8601, which PostgreSQL does not read. */
 const dayOne: Day = '0001-01-01'
 
-/** Oldest first. Days before the history is complete are included only if they were observed. */
 export async function listDailyValues(
   sql: Sql,
   owner: Pick<Owner, 'userKey'>,
   request: HistoryRequest,
-): Promise<DailyValue[]> {
+): Promise<DailyValues> {
   const today = sql.now().slice(0, 10)
   const { firstDay, lastDay } = chooseDays(request, today)
-  if (firstDay > lastDay) return []
+  if (firstDay > lastDay) return { days: [], isCutOff: false }
   // The value at the end of a day depends only on later postings.
   const completeFrom = toDay(request.completeFromMs - 1)
   const derivedFrom = laterOf(completeFrom, firstDay)
   const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })
-  return rows.map(({ day, value_in_usd, observed, unpriced, negative }) => ({
-    date: day,
-    value_in_usd,
-    method: observed ? 'observed' : 'derived',
-    incomplete: [...(negative ? (['coverage'] as const) : []), ...(unpriced ? (['price'] as const) : [])],
-  }))
+  const days = rows.map(
+    ({ day, value_in_usd, observed, unpriced, negative }): DailyValue => ({
+      date: day,
+      value_in_usd,
+      method: observed ? 'observed' : 'derived',
+      incomplete: [...(negative ? (['coverage'] as const) : []), ...(unpriced ? (['price'] as const) : [])],
+    }),
+  )
+  return { days, isCutOff: firstDay < completeFrom }
 }
 
 export function chooseDays(

@@ -9,7 +9,7 @@ import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import * as changes from './changes-store.ts'
 import * as knownAt from './known-at-store.ts'
-import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
+import { listDailyValues, type DailyValues, type HistoryRequest } from './history.ts'
 import * as pages from './pages-store.ts'
 import type { UserPageRequest } from './pages-query-store.ts'
 import * as positionsAt from './positions-at-store.ts'
@@ -60,7 +60,7 @@ export interface Portfolio {
   ): Promise<positionsAt.OwnedTotal>
   listTransactions(owner: Owner, request: UserPageRequest): Promise<pages.TransactionItem[]>
   /** Oldest first; days that are neither observed nor derivable are left out. */
-  listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValue[]>
+  listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValues>
 }
 
 export function createPortfolio({ db }: { db: Database }): Portfolio {

@@ -288,30 +288,38 @@ export interface Completeness {
   /** Epoch ms. */
   fromMs: number
   /** Why not earlier; undefined when everything was read. */
-  hole: (Hole & { connectionId: string }) | undefined
+  hole: HoleOfConnection | undefined
+  /**
+   * Lists that are gone, of connections whose balances do not show that nothing is missing. They do not end the history
+   * of everything else.
+   */
+  gone: HoleOfConnection[]
+}
+
+interface HoleOfConnection extends Hole {
+  connectionId: string
+  providerId: string
 }
 
 /** The time from which nothing is missing in the required streams of all the owner's connections. */
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
-  let newest: Completeness = { fromMs: beginningMs, hole: undefined }
+  const newest: Completeness = { fromMs: beginningMs, hole: undefined, gone: [] }
   for (const { id, providerId, completeSince } of await store.listReadable(deps.db, owner)) {
     const streams = (await findCoverage(deps, owner, id)) ?? []
     const definition = deps.getDefinition(providerId)
     const required = new Map(definition.streams.filter((stream) => stream.required).map((one) => [one.name, one]))
+    const isSettled = ({ startMs }: Hole): boolean => completeSince !== null && startMs >= Date.parse(completeSince)
     for (const { stream, windows, holes } of streams.filter((one) => required.has(one.stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
       // Strangers can add records to these lists, and one that cannot be understood would end the history of all of the
       // user's accounts. Where the balances show that nothing is missing, such records took nothing away.
-      const isHarmless = ({ startMs, records }: Hole): boolean =>
-        records !== undefined &&
-        required.get(stream)?.openToStrangers === true &&
-        completeSince !== null &&
-        startMs >= Date.parse(completeSince)
+      const isHarmless = (hole: Hole): boolean =>
+        hole.records !== undefined && required.get(stream)?.openToStrangers === true && isSettled(hole)
+      const found = holes.map((hole): HoleOfConnection => ({ ...hole, connectionId: id, providerId }))
+      newest.gone.push(...found.filter((hole) => hole.goneList !== undefined && !isSettled(hole)))
       // Time after the last run is missing everywhere, balances included, so it does not count.
-      // A list that is gone does not make everything before it incomplete.
-      const hole = holes.findLast((one) => one.startMs < readUntilMs && one.goneList === undefined && !isHarmless(one))
-      if (hole !== undefined && hole.endMs > newest.fromMs)
-        newest = { fromMs: hole.endMs, hole: { ...hole, connectionId: id } }
+      const hole = found.findLast((one) => one.startMs < readUntilMs && one.goneList === undefined && !isHarmless(one))
+      if (hole !== undefined && hole.endMs > newest.fromMs) Object.assign(newest, { fromMs: hole.endMs, hole })
     }
   }
   return newest

@@ -22,7 +22,7 @@ import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './r
 import { createRunTask, queueRun } from './run-job.ts'
 import * as store from './store.ts'
 
-export type { StreamCoverage } from './coverage.ts'
+export type { Completeness, StreamCoverage } from './coverage.ts'
 export type { ReadingWatch } from './reading.ts'
 export type { Refresh, RefreshKind } from './refreshes/refreshes.ts'
 

@@ -4,6 +4,7 @@ import type { Decimal, ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { Owner } from '../../owner.ts'
 import type { PositionPoint } from '../../portfolio/index.ts'
+import type { Completeness } from '../../sync/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { toAssetIconUrl } from '../system/icons.ts'
 import type { Point } from '../paging/cursor.ts'
@@ -36,14 +37,30 @@ export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, n
 
   /** Where something was not read after the moment, positions cannot be derived back to it. */
   async function listHoles(owner: Owner, asOf: string): Promise<ErrorItem[]> {
-    const { fromMs, hole } = await sync.findCompleteness(owner)
-    if (hole === undefined || Date.parse(asOf) >= fromMs) return []
-    const { cause, connectionId, message } = hole
-    const until = new Date(fromMs).toISOString()
-    return [
-      { cause, connection_id: connectionId, message: `Positions derived before ${until} may be wrong. ${message}` },
-    ]
+    const completeness = await sync.findCompleteness(owner)
+    const isCutOff = Date.parse(asOf) < completeness.fromMs
+    return toHoleItems(completeness, { isCutOff, message: (until) => `Positions derived before ${until} may be wrong.` })
   }
+}
+
+/** `message` says what the hole means for times before its end. */
+function toHoleItems(
+  { fromMs, hole, gone }: Completeness,
+  { isCutOff, message }: { isCutOff: boolean; message: (until: string) => string },
+): ErrorItem[] {
+  const until = new Date(fromMs).toISOString()
+  const items = hole !== undefined && isCutOff ? [{ ...hole, message: `${message(until)} ${hole.message}` }] : []
+  for (const [first, ...others] of Map.groupBy(gone, ({ connectionId }) => connectionId).values()) {
+    if (first === undefined) continue
+    const more = others.length === 0 ? '' : ` The coverage names ${others.length} more such lists.`
+    items.push({ ...first, message: first.message + more })
+  }
+  return items.map(({ cause, providerId, connectionId, message: text }) => ({
+    cause,
+    provider_id: providerId,
+    connection_id: connectionId,
+    message: text,
+  }))
 }
 
 export function toPositionPoint(point: Point | undefined): PositionPoint | undefined {
@@ -94,16 +111,12 @@ export function toAsset(row: PositionRow) {
 export function registerHistory(app: FastifyInstance, { serve, connections, portfolio, sync }: FrontDoors): void {
   serve(app, getAssetHistory, async ({ query, caller }) => {
     const owner = ownerOf(caller)
-    const { fromMs, hole } = await sync.findCompleteness(owner)
+    const completeness = await sync.findCompleteness(owner)
     const { start_time: startTime, end_time: endTime } = query
-    const data = await portfolio.listDailyValues(owner, { startTime, endTime, completeFromMs: fromMs })
-    const errors: ErrorItem[] = await connections.listIssues(owner)
-    if (hole !== undefined) {
-      const { cause, connectionId } = hole
-      const until = new Date(fromMs).toISOString()
-      const message = `Values before ${until} cannot be derived. ${hole.message}`
-      errors.push({ cause, connection_id: connectionId, message })
-    }
-    return { json: { data, errors } }
+    const request = { startTime, endTime, completeFromMs: completeness.fromMs }
+    const { days, isCutOff } = await portfolio.listDailyValues(owner, request)
+    const message = (until: string): string => `Values before ${until} cannot be derived.`
+    const errors = [...(await connections.listIssues(owner)), ...toHoleItems(completeness, { isCutOff, message })]
+    return { json: { data: days, errors } }
   })
 }

@@ -64,6 +64,16 @@ describe('GET /accounts/v2/assets/history', async () => {
     assert.equal(data.length, 3)
     for (const point of data)
       assert.deepEqual({ ...point, date: '' }, { date: '', value_in_usd: '0', method: 'derived', incomplete: [] })
+    // Days before the first record are worth nothing in any case; here nothing had to be cut off for it.
+    const left = await api.service.db.rows(
+      `select asset_key, sum(amount) from (
+         select connection_key, user_key, asset_key, liquid + staked as amount from holdings where not spam
+         union all select connection_key, user_key, asset_key, -amount from daily_changes) moved
+       join connections c using (user_key, connection_key) where c.id = $1
+       group by asset_key having sum(amount) <> 0`,
+      [ann.connectionIds[0]],
+    )
+    assert.deepEqual(left, [])
   })
 
   describe('GET /accounts/v2/assets?as_of', () => {
@@ -209,9 +219,12 @@ describe('GET /accounts/v2/assets/history', async () => {
     const { data, errors } = await api.ask(getAssetHistory, path, ann.access_token)
     assert.equal(data[0]?.date, dayOf(cut))
     assert.deepEqual(
-      errors.map(({ cause, connection_id: id }) => [cause, id]),
-      [['data_hole', ann.connectionIds[0]]],
+      errors.map(({ cause, provider_id: provider, connection_id: id }) => [cause, provider, id]),
+      [['data_hole', 'kraken', ann.connectionIds[0]]],
     )
+    const after = `start_time=${new Date(cut + 2 * dayMs).toISOString()}`
+    const later = await api.ask(getAssetHistory, `${path}?${after}`, ann.access_token)
+    assert.deepEqual(later.errors, [], 'what is missing from before the first day is not missing from the answer')
     await api.service.db.execute(`delete from poison_groups where group_key = 'bad'`, [])
   })
 
