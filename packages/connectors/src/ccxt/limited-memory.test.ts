@@ -151,7 +151,7 @@ describe('a list that an exchange keeps for a limited time', () => {
 
     it(`goes on where the exchange has forgotten the piece that was being read: ${exchange.id}`, async () => {
       const endMs = oldestMs + dayMs
-      const mark = ['before', oldestMs - dayMs, endMs, oldestMs - hourMs, oldestMs - hourMs, 1, 0, 0].join(':')
+      const mark = ['before', oldestMs - hourMs, endMs, oldestMs - 1, oldestMs - 1, 0, 0, 0].join(':')
       assert.deepEqual(await walk(exchange, times, mark), times)
     })
   }

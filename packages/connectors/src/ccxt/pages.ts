@@ -171,21 +171,45 @@ function firstMark(list: ReadList, window: Window): PageMark {
   return toPiece(list, Math.max(window.start, list.sinceMs), window)
 }
 
-/** How much of the oldest that an exchange keeps is not asked for: it refuses a range that begins a second earlier. */
+/**
+ * The oldest part of what an exchange keeps that we do not ask for: some refuse the whole range if it begins a second
+ * too early.
+ */
 const reachMarginMs = hourMs
 
 /**
  * The start of a window is as old as what the exchange keeps, and calls are made later: in a run that waits for budgets,
- * or is resumed after an outage, much later. A piece whose start has been forgotten meanwhile begins again where the
- * exchange can still answer.
+ * or is resumed after an outage, much later. What was read of a piece stays read, and only the part that the exchange
+ * has forgotten meanwhile is no longer asked for. A piece that began again with each pause would never end.
  */
 function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: number): PageMark {
   if (list.retentionDays === null || list.paging !== undefined) return mark
-  const keptSinceMs = nowMs - list.retentionDays * dayMs
-  // Only at half of the margin, so that a piece does not begin again with each call.
-  if (mark.startMs > keptSinceMs + reachMarginMs / 2) return mark
-  const { longest, mayMiss } = mark
-  return { ...toPiece(list, Math.ceil(keptSinceMs + reachMarginMs), window), longest, mayMiss }
+  const startMs = Math.ceil(nowMs - list.retentionDays * dayMs + reachMarginMs)
+  // Only at half of the margin, so that a short walk reads everything since its first call.
+  if (mark.startMs > startMs - reachMarginMs / 2) return mark
+  const { step, oldestMs, endMs, longest, mayMiss } = mark
+  const isBefore = isBeforeEdge(step)
+  if (isBefore && oldestMs > startMs) return { ...mark, startMs }
+  // Everything older than what was read is forgotten, so that only what is newer is left.
+  const laterMs = findLater(list, mark)
+  if (laterMs > startMs && laterMs < endMs) return { ...mark, startMs, step: isBefore ? 'behind' : step }
+  return { ...toPiece(list, Math.max(laterMs, startMs), window), longest, mayMiss }
+}
+
+function isBeforeEdge(step: Step): boolean {
+  return step === 'before' || step === 'at_oldest' || step === 'past_oldest'
+}
+
+/** Where the newer part of a piece begins that may not have been read yet: its end where nothing is left there. */
+function findLater(list: ReadList, mark: PageMark): number {
+  if (mark.step === 'whole') return mark.startMs
+  if (isBeforeEdge(mark.step) && !hasLater(list, mark)) return mark.endMs
+  return Math.min(mark.newestMs, mark.endMs)
+}
+
+/** An exchange that showed older rows on a later page starts with the newest rows and has none after those. */
+function hasLater(list: ReadList, { passed }: PageMark): boolean {
+  return passed === 0 && list.since !== false
 }
 
 function toPiece({ spanMs, splitMs }: ReadList, startMs: number, window: Window): PageMark {
@@ -304,8 +328,7 @@ function nextBefore(list: ReadList, mark: PageMark, span: Span): PageMark | unde
   }
   const further = nextAtEdge(list, mark, span)
   if (further !== undefined) return further
-  // Older rows were found, so this exchange starts with the newest rows and has none after those.
-  return mark.passed > 0 || list.since === false ? undefined : { ...mark, step: 'behind' }
+  return hasLater(list, mark) ? { ...mark, step: 'behind' } : undefined
 }
 
 function nextBehind(list: ReadList, mark: PageMark, span: Span): PageMark | undefined {
