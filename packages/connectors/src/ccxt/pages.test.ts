@@ -13,7 +13,7 @@ import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
 const burstMs = nowMs - 10 * dayMs
-const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
+const window = { unit: 'ms' as const, start: nowMs - 89 * dayMs, end: nowMs }
 const pageSize = 100
 
 interface Exchange {

@@ -77,7 +77,7 @@ export async function fetchPage(
 async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest, nowMs: number): Promise<Page> {
   const { window, pageMark, partition, state } = request
   const mark = withinReach(list, pageMark === null ? firstMark(list, window) : readMark(pageMark), window, nowMs)
-  if (mark.startMs >= window.end) return { records: [], next: null, complete: window }
+  if (mark.startMs >= window.end) return { records: [], next: null, ...toComplete(list, mark.mayMiss, window, nowMs) }
   const markets = await client.listMarkets()
   const key = list.by === null ? undefined : partition
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
@@ -103,7 +103,7 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   return {
     records: keepInside(window, [...new Map(kept.map((record) => [record.key, record])).values(), ...missed], nowMs),
     next: next === undefined ? null : writeMark({ ...next, mayMiss }),
-    ...(next === undefined && list.isWhole && !mayMiss ? { complete: window } : {}),
+    ...(next === undefined ? toComplete(list, mayMiss, window, nowMs) : {}),
     ...withLearned(state, partition, read),
   }
 }
@@ -183,8 +183,7 @@ const reachMarginMs = hourMs
  * has forgotten meanwhile is no longer asked for. A piece that began again with each pause would never end.
  */
 function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: number): PageMark {
-  if (list.retentionDays === null || list.paging !== undefined) return mark
-  const startMs = Math.ceil(nowMs - list.retentionDays * dayMs + reachMarginMs)
+  const startMs = findReach(list, nowMs)
   // Only at half of the margin, so that a short walk reads everything since its first call.
   if (mark.startMs > startMs - reachMarginMs / 2) return mark
   const { step, oldestMs, endMs, longest, mayMiss } = mark
@@ -194,6 +193,21 @@ function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: numb
   const laterMs = findLater(list, mark)
   if (laterMs > startMs && laterMs < endMs) return { ...mark, startMs, step: isBefore ? 'behind' : step }
   return { ...toPiece(list, Math.max(laterMs, startMs), window), longest, mayMiss }
+}
+
+/** The first moment that an exchange which keeps a list for a limited time is asked for. */
+function findReach({ retentionDays, paging }: ReadList, nowMs: number): number {
+  if (retentionDays === null || paging !== undefined) return -Infinity
+  return Math.ceil(nowMs - retentionDays * dayMs + reachMarginMs)
+}
+
+/**
+ * What a walk has shown that ends now. It asked for everything since the present reach, because every earlier page
+ * reached further back: known records from before may still be there.
+ */
+function toComplete(list: ReadList, mayMiss: boolean, window: Window, nowMs: number): Pick<Page, 'complete'> {
+  const start = Math.max(window.start, findReach(list, nowMs))
+  return list.isWhole && !mayMiss && start < window.end ? { complete: { ...window, start } } : {}
 }
 
 function isBeforeEdge(step: Step): boolean {

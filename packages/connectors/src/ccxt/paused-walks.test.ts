@@ -150,10 +150,11 @@ describe('a walk that waits between its pages', () => {
         it(`continues where it was, with what the exchange still has (${told})`, async () => {
           // As long as there are rows: later pieces would take weeks.
           const pauseAfter = (page: number): number => (page <= 30 && page % every === 0 ? pauseMs : 0)
-          const { found, calls, keptSinceMs } = await walk(exchange, times, { order, pauseAfter })
+          const { found, calls, complete, keptSinceMs } = await walk(exchange, times, { order, pauseAfter })
           const isLost = (atMs: number): boolean => atMs >= keptSinceMs + hourMs && !found.has(atMs)
           assert.deepEqual(times.filter(isLost), [])
           assert.ok(calls <= callsMax, `${calls} calls`)
+          assert.deepEqual(complete, { unit: 'ms', start: keptSinceMs + hourMs, end: nowMs })
         })
       }
     }
