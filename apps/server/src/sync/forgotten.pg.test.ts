@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { loadConnector, type Io } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
-import { dayMs, minuteMs } from '@assay/core'
+import { dayMs, hourMs, minuteMs, SourceError } from '@assay/core'
+import { beginningMs } from './plan.ts'
 import { createTestProvider, openReader, record, type TestProvider } from './test-provider.ts'
 
 const keptMs = 90 * dayMs
@@ -70,5 +71,42 @@ describe('an exchange that keeps deposits for 90 days', async () => {
       assert.equal((await reader.listAmounts(ref)).length, 2, `after ${run + 1} runs`)
     }
     assert.deepEqual(await db.rows('select from raw_records where retired_at is not null'), [])
+  })
+
+  it('has a hole for the time that was forgotten before it was read, and what it still has is read', async () => {
+    const nowMs = Math.floor(clock.now())
+    const ages = [2, 40, 55, 70, 85].map((days) => days * dayMs)
+    const provider = connectMexc(ages.map((ageMs) => ({ atMs: nowMs - ageMs, status: completed })))
+    const { answer } = provider
+    // The first read ends in its second week, as when the key is withdrawn.
+    let isAway = true
+    provider.answer = (request, page) => {
+      const weeks = (Number(request.pageMark?.split(':')[1] ?? nowMs) - (nowMs - keptMs)) / (7 * dayMs)
+      if (isAway && weeks > 0.9 && weeks < 1.1) throw new SourceError('unreadable_answer', 'away')
+      return answer(request, page)
+    }
+    const ref = await reader.connectTest()
+    await reader.drain()
+    const count = async (table: 'raw_records' | 'stream_bookmarks'): Promise<number> =>
+      (await db.rows(`select from ${table} where user_key = $1::bigint`, [ref.userKey])).length
+    assert.deepEqual([await count('stream_bookmarks'), await count('raw_records')], [1, 2])
+
+    await reader.moveClock(28 * dayMs)
+    isAway = false
+    await reader.run(ref)
+    const found = await reader.connections.find(ref, ref.connectionId)
+    assert.deepEqual([found?.status_cause, await count('stream_bookmarks')], ['data_hole', 0])
+    await reader.drain({ delayed: true })
+    assert.equal((await reader.connections.find(ref, ref.connectionId))?.status, 'active')
+    // MEXC has forgotten the fourth and the fifth, of which the fifth was read before.
+    assert.equal((await reader.listAmounts(ref)).length, 4)
+    const [coverage] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    const reachMs = clock.now() - keptMs
+    assert.deepEqual(
+      coverage?.holes.map(({ startMs, cause, message }) => [startMs, cause, message]),
+      [[beginningMs, 'data_hole', 'MEXC keeps deposits for 90 days.']],
+    )
+    assert.ok(Math.abs((coverage.holes[0]?.endMs ?? 0) - reachMs) < hourMs)
+    assert.equal(coverage.windows.length, 1)
   })
 })

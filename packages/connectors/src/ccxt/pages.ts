@@ -177,10 +177,17 @@ function firstMark(list: ReadList, window: Window): PageMark {
  */
 const reachMarginMs = hourMs
 
+/** How much time may be forgotten between two pages before it was read. */
+const forgottenMaxMs = dayMs
+
 /**
  * The start of a window is as old as what the exchange keeps, and calls are made later: in a run that waits for budgets,
  * or is resumed after an outage, much later. What was read of a piece stays read, and only the part that the exchange
  * has forgotten meanwhile is no longer asked for. A piece that began again with each pause would never end.
+ *
+ * A window that was read to its end is covered as a whole, so a long part that was never asked for is a hole: the window
+ * is given up, and the next run begins with what the exchange still has. The hours that pass while a list is being read
+ * are not worth a second walk, which might take as long.
  */
 function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: number): PageMark {
   const startMs = findReach(list, nowMs)
@@ -188,9 +195,15 @@ function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: numb
   if (mark.startMs > startMs - reachMarginMs / 2) return mark
   const { step, oldestMs, endMs, longest, mayMiss } = mark
   const isBefore = isBeforeEdge(step)
+  const laterMs = findLater(list, mark)
+  const earlierMs = isBefore ? Math.max(0, Math.min(oldestMs, startMs) - mark.startMs) : 0
+  const forgottenMs = earlierMs + Math.max(0, startMs - laterMs)
+  if (forgottenMs > forgottenMaxMs) {
+    const hours = Math.round(forgottenMs / hourMs)
+    throw new SourceError('data_hole', `${list.call}: ${hours} hours were forgotten before they were read`)
+  }
   if (isBefore && oldestMs > startMs) return { ...mark, startMs }
   // Everything older than what was read is forgotten, so that only what is newer is left.
-  const laterMs = findLater(list, mark)
   if (laterMs > startMs && laterMs < endMs) return { ...mark, startMs, step: isBefore ? 'behind' : step }
   return { ...toPiece(list, Math.max(laterMs, startMs), window), longest, mayMiss }
 }

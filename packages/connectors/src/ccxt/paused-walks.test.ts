@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, hourMs, minuteMs } from '@assay/core'
+import { dayMs, hourMs, minuteMs, SourceError } from '@assay/core'
 import type { Io, Page, Window } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
@@ -158,5 +158,41 @@ describe('a walk that waits between its pages', () => {
         })
       }
     }
+  }
+})
+
+describe('a walk that is resumed weeks later', () => {
+  const times = listTimes(2_000, dayMs, 89.5 * dayMs)
+  const once = (after: number, pauseMs: number) => (page: number) => (page === after ? pauseMs : 0)
+  const isDataHole = (error: unknown): boolean => error instanceof SourceError && error.fault === 'data_hole'
+
+  for (const [order, after, days] of [
+    ['newest first', 5, 28],
+    ['newest first', 5, 100],
+    ['oldest first', 5, 28],
+    ['oldest first', 15, 100],
+  ] as const) {
+    it(`is a hole where the exchange forgot days that were not read (${order}, ${days} days after ${after})`, async () => {
+      await assert.rejects(walk(okx, times, { order, pauseAfter: once(after, days * dayMs) }), isDataHole)
+    })
+  }
+
+  it('is a hole where the exchange forgot all of it before anything was read', async () => {
+    await assert.rejects(
+      walk(bybit, listTimes(200, dayMs, 10 * dayMs), { order: 'newest first', pauseAfter: once(1, 731 * dayMs) }),
+      isDataHole,
+    )
+  })
+
+  for (const [order, after, days] of [
+    // The oldest of them, or all but the newest of them, had been read.
+    ['oldest first', 15, 28],
+    ['newest first', 21, 28],
+  ] as const) {
+    it(`continues where everything that the exchange forgot had been read (${order})`, async () => {
+      const { found, calls } = await walk(okx, times, { order, pauseAfter: once(after, days * dayMs) })
+      assert.equal(found.size, times.length)
+      assert.ok(calls <= 30, `${calls} calls`)
+    })
   }
 })
