@@ -38,6 +38,8 @@ export interface ListAbout {
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
   retentionDays?: number | null
+  /** What the list lacks, as sentences for a person. Coverage and the catalogue show them. */
+  leavesOut?: string
   /** The list is of another wallet, which another connection reads. */
   isElsewhere?: true
   /**
@@ -102,7 +104,7 @@ const bybit: About = {
   leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
   menu: ['Account & Security', 'API Management', 'Create New Key', 'System-generated API Keys'],
   lists: {
-    deposits: { spanDays: 30, limit: 50 },
+    deposits: { spanDays: 30, limit: 50, leavesOut: 'Deposits from other Bybit accounts are not read.' },
     // "withdrawType: 0 on chain (default), 1 off chain, 2 all".
     withdrawals: { spanDays: 30, limit: 50, params: { withdrawType: 2 } },
     trades: { retentionDays: 730, limit: 100 },
@@ -120,10 +122,7 @@ const bybit: About = {
     account: 'result.userID',
     expires: 'result.expiredAt',
   },
-  limits: [
-    'Bybit reports only the last two years of trades.',
-    'Interest from Earn and deposits from other Bybit accounts are not read.',
-  ],
+  limits: ['Bybit reports only the last two years of trades.', 'Interest from Earn at Bybit is not read.'],
 }
 
 // www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows;
@@ -180,6 +179,28 @@ const gate: About = {
 
 /** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
 const binanceFutures: About = { lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } } }
+
+// ccxt asks for getcoinins and getcoinouts; yen are in getdeposits and getwithdrawals.
+const bitflyerTransfers: ListAbout = { leavesOut: 'Deposits and withdrawals of yen at bitFlyer are not read.' }
+
+// bitget.com/api-doc: "Get Deposit Records (Not include Fiat deposit record)".
+const bitgetTransfers: ListAbout = {
+  spanDays: 30,
+  leavesOut: 'Fiat deposits and withdrawals at Bitget are not read.',
+}
+
+// apidocs.bithumb.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default). Won have lists of their own,
+// which ccxt reads only if it is asked for that currency alone.
+const bithumbTransfers: ListAbout = {
+  paging: { kind: 'page', param: 'page', first: 1, newestFirst: true },
+  limit: 100,
+  leavesOut: 'Deposits and withdrawals of won at Bithumb are not read.',
+}
+
+// exchange-docs.crypto.com: private/fiat/fiat-deposit-history and fiat-withdraw-history, which ccxt does not have.
+const cryptocomTransfers: ListAbout = {
+  leavesOut: 'Fiat deposits and withdrawals at the Crypto.com Exchange are not read.',
+}
 
 const abouts: Readonly<Record<string, About>> = {
   alpaca: { aliases: ['Alpaca Markets'] },
@@ -262,10 +283,9 @@ const abouts: Readonly<Record<string, About>> = {
       needed: ['history: read', 'wallets: read'],
     },
   },
-  // ccxt asks for getcoinins and getcoinouts; yen are in getdeposits and getwithdrawals.
   bitflyer: {
     aliases: ['ビットフライヤー'],
-    limits: ['Deposits and withdrawals of yen at bitFlyer are not read.'],
+    lists: { deposits: bitflyerTransfers, withdrawals: bitflyerTransfers },
   },
   bitget: {
     aliases: ['BGB'],
@@ -278,28 +298,18 @@ const abouts: Readonly<Record<string, About>> = {
     // rows), and refuses an earlier start with 43111, which ccxt takes for a missing permission. The financial records of a
     // unified account have 90 days too.
     lists: {
-      deposits: { spanDays: 30 },
-      withdrawals: { spanDays: 30 },
+      deposits: bitgetTransfers,
+      withdrawals: bitgetTransfers,
       trades: { spanDays: 30, retentionDays: 90 },
       ledger: { spanDays: 30, retentionDays: 90 },
     },
     launched: '2018-01-01',
-    // "Get Deposit Records (Not include Fiat deposit record)".
-    limits: [
-      'Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.',
-      'Deposits and withdrawals of money, such as euros, at Bitget are not read.',
-    ],
+    limits: ['Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.'],
   },
   bithumb: {
     aliases: ['빗썸'],
     rank: 23,
-    // apidocs.bithumb.com: `page`, `limit` (at most 100) and `order_by` (`desc` by default). Won have lists of their own,
-    // which ccxt reads only if it is asked for that currency alone.
-    lists: {
-      deposits: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
-      withdrawals: { paging: { kind: 'page', param: 'page', first: 1, newestFirst: true }, limit: 100 },
-    },
-    limits: ['Deposits and withdrawals of won at Bithumb are not read.'],
+    lists: { deposits: bithumbTransfers, withdrawals: bithumbTransfers },
   },
   bitopro: { aliases: ['幣託'] },
   bitso: { aliases: ['Nvio'], rank: 27 },
@@ -334,11 +344,10 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['BitYard'],
     launched: '2019-11-01',
     lists: {
-      trades: { spanDays: 7, retentionDays: 182, limit: 500 },
+      trades: { spanDays: 7, retentionDays: 182, limit: 500, leavesOut: 'Spot trades at BYDFi are not read.' },
       deposits: { spanDays: 7 },
       withdrawals: { spanDays: 7 },
     },
-    limits: ['Spot trades at BYDFi are not read.'],
   },
   cex: { aliases: ['CEX', 'CEXIO'] },
   coinbaseexchange: {
@@ -377,7 +386,9 @@ const abouts: Readonly<Record<string, About>> = {
     // exchange-docs.crypto.com: get-trades "the maximum duration between start and end is 24 hours"; it keeps six
     // months. ccxt reads the status of a withdrawal as that of a deposit unless it was requested with an id of its own.
     lists: {
+      deposits: cryptocomTransfers,
       withdrawals: {
+        ...cryptocomTransfers,
         statuses: {
           ...{ 0: 'pending', 1: 'pending', 2: 'failed', 3: 'pending', 4: 'failed' },
           ...{ 5: 'ok', 6: 'canceled' },
@@ -389,8 +400,6 @@ const abouts: Readonly<Record<string, About>> = {
     limits: [
       'The Crypto.com App is a separate product. Its history can only be exported by hand.',
       'Crypto.com reports only the last six months of trades.',
-      // exchange-docs.crypto.com: private/fiat/fiat-deposit-history and fiat-withdraw-history, which ccxt does not have.
-      'Deposits and withdrawals of money, such as dollars, at the Crypto.com Exchange are not read.',
     ],
   },
   cryptomus: { limits: ['Only balances can be read.'] },
@@ -437,10 +446,8 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['HYPE', 'HL'],
     rank: 21,
     // Info endpoint, "userFillsByTime": "only the 10000 most recent fills are available".
-    limits: [
-      'The account is read by its public address. Profits and losses on contracts are not in the history.',
-      'Hyperliquid reports only the 10,000 most recent trades.',
-    ],
+    lists: { trades: { leavesOut: 'Hyperliquid reports only the 10,000 most recent trades.' } },
+    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   dydx: {
     aliases: ['dYdX Chain', 'dYdX v4'],
@@ -489,6 +496,8 @@ const abouts: Readonly<Record<string, About>> = {
       // `api/v1/fills` also has high-frequency trades; transactions.ts counts a fill of both lists once.
       trades: {
         params: { hf: false, uta: false },
+        leavesOut:
+          'KuCoin may not list trades that are more than a year old. For a unified account, high-frequency trades from before its upgrade are not read.',
         bySymbol: { params: { hf: true }, limit: 100, launched: '2022-10-01', isSlow: true },
       },
       // "The start and end time range cannot exceed 24 hours", within one year. The ledger of a high-frequency account is
@@ -500,8 +509,8 @@ const abouts: Readonly<Record<string, About>> = {
     wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
-      'For a unified account, high-frequency trades from before its upgrade are not read, and neither are interest and rewards that arrive in the funding wallet.',
-      'KuCoin may not list trades that are more than a year old. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
+      'For a unified account, interest and rewards that arrive in the funding wallet are not read.',
+      'High-frequency trades of a pair at KuCoin may appear within four weeks if the account shows only one of its two assets.',
     ],
     rights: {
       kind: 'words',
@@ -527,12 +536,15 @@ const abouts: Readonly<Record<string, About>> = {
     // them at least. deposit_history and withdraws have `startTime` and `endTime`, which are 90 days unless given.
     lists: {
       // All years would be five thousand calls for each pair.
-      trades: { spanDays: 2 / 3, endsItself: true, limit: 100, retentionDays: 90, isSlow: true },
+      trades: {
+        ...{ spanDays: 2 / 3, endsItself: true, limit: 100, retentionDays: 90, isSlow: true },
+        leavesOut: 'LBank lists at most 100 trades of a pair within two days.',
+      },
       deposits: { until: 'endTime', spanDays: 90 },
       withdrawals: { until: 'endTime', spanDays: 90 },
     },
     limits: [
-      'Trades at LBank are read for the last 90 days, and at most 100 of a pair within two days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
+      'Trades at LBank are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],
   },
   luno: { aliases: ['BitX'], rank: 28 },

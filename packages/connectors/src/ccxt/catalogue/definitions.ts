@@ -50,6 +50,7 @@ function toStream(name: string, parts: readonly ReadList[]): Stream {
     transfers: 'transfers',
     ledger: 'ledger entries',
   }
+  const providerLimit = findLimit(name, what[list.stream], list)
   return {
     name: list.stream,
     unit: 'ms',
@@ -61,12 +62,17 @@ function toStream(name: string, parts: readonly ReadList[]): Stream {
     overlap: list.stream === 'trades' || list.stream === 'ledger' ? hourMs : dayMs,
     cost: { calls: list.cost },
     required: list.isRequired,
-    providerLimit: findLimit(name, what[list.stream], list),
-    remedy: list.isWhole && list.retentionDays === null ? null : `${name} may offer the whole history as a file.`,
+    providerLimit,
+    remedy: providerLimit === null ? null : `${name} may offer the whole history as a file.`,
   }
 }
 
-function findLimit(name: string, what: string, { retentionDays, isSlow, isWhole }: ReadList): string | null {
+function findLimit(name: string, what: string, list: ReadList): string | null {
+  const limits = [findTimeLimit(name, what, list), list.leavesOut].filter((limit) => limit !== null)
+  return limits.length === 0 ? null : limits.join(' ')
+}
+
+function findTimeLimit(name: string, what: string, { retentionDays, isSlow, isWhole }: ReadList): string | null {
   // Of a slow list we read less than the exchange may have.
   if (retentionDays !== null && isSlow) return `${name} is asked only for ${what} of the last ${retentionDays} days.`
   if (retentionDays !== null) return `${name} keeps ${what} for ${retentionDays} days.`
@@ -168,6 +174,7 @@ function listLimits(facts: ExchangeFacts, about: About, name: string, lists: rea
   const partial = lists.filter(({ isWhole, retentionDays }) => !isWhole && retentionDays === null)
   return [
     ...(about.limits ?? []),
+    ...new Set(lists.flatMap(({ leavesOut }) => leavesOut ?? [])),
     ...(lists.length === 0 ? [`The history of ${name} cannot be read: only balances are shown.`] : []),
     ...(lists.length > 0 && !streams.has('trades') ? [`Trades at ${name} cannot be read.`] : []),
     ...(lists.length > 0 && !hasFunding ? [`Some or all deposits and withdrawals at ${name} cannot be read.`] : []),
