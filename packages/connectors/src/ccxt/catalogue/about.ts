@@ -38,6 +38,8 @@ export interface ListAbout {
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
   retentionDays?: number | null
+  /** `retentionDays` is how far back we ask. The exchange may have more. */
+  isRetentionOurs?: true
   /** What the list lacks, as sentences for a person. Coverage and the catalogue show them. */
   leavesOut?: string
   /** The list is of another wallet, which another connection reads. */
@@ -236,7 +238,7 @@ const abouts: Readonly<Record<string, About>> = {
   // bingx-api.github.io, "Query transaction details": `startTime`, `endTime` and 1,000 rows at most. ccxt says that it keeps
   // one day, but was shown trades of two weeks before (ccxt/ccxt#20801): a day is the widest range of one call.
   bingx: {
-    lists: { trades: { retentionDays: 90, isSlow: true } },
+    lists: { trades: { retentionDays: 90, isRetentionOurs: true, isSlow: true } },
     limits: [
       'Trades at BingX are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],
@@ -537,7 +539,8 @@ const abouts: Readonly<Record<string, About>> = {
     lists: {
       // All years would be five thousand calls for each pair.
       trades: {
-        ...{ spanDays: 2 / 3, endsItself: true, limit: 100, retentionDays: 90, isSlow: true },
+        ...{ spanDays: 2 / 3, endsItself: true, limit: 100, isSlow: true },
+        ...{ retentionDays: 90, isRetentionOurs: true },
         leavesOut: 'LBank lists at most 100 trades of a pair within two days.',
       },
       deposits: { until: 'endTime', spanDays: 90 },
@@ -575,7 +578,12 @@ const abouts: Readonly<Record<string, About>> = {
     // than 24 hours"; 100 rows at most. It opened in 2018.
     launched: '2018-01-01',
     // All years would be three thousand calls for each pair.
-    lists: { trades: { until: 'endTime', unit: 's', spanDays: 1, limit: 100, retentionDays: 90, isSlow: true } },
+    lists: {
+      trades: {
+        ...{ until: 'endTime', unit: 's', spanDays: 1, limit: 100, isSlow: true },
+        ...{ retentionDays: 90, isRetentionOurs: true },
+      },
+    },
     limits: [
       'Trades at P2B are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],

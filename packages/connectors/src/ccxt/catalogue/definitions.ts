@@ -72,10 +72,13 @@ function findLimit(name: string, what: string, list: ReadList): string | null {
   return limits.length === 0 ? null : limits.join(' ')
 }
 
-function findTimeLimit(name: string, what: string, { retentionDays, isSlow, isWhole }: ReadList): string | null {
-  // Of a slow list we read less than the exchange may have.
-  if (retentionDays !== null && isSlow) return `${name} is asked only for ${what} of the last ${retentionDays} days.`
-  if (retentionDays !== null) return `${name} keeps ${what} for ${retentionDays} days.`
+function findTimeLimit(name: string, what: string, list: ReadList): string | null {
+  const { retentionDays, isRetentionOurs, isWhole } = list
+  if (retentionDays !== null) {
+    return isRetentionOurs
+      ? `${name} is asked only for ${what} of the last ${retentionDays} days.`
+      : `${name} keeps ${what} for ${retentionDays} days.`
+  }
   return isWhole ? null : `${name} cannot list ${what} between two dates, so only part of a long history is read.`
 }
 

@@ -27,6 +27,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   isByCurrency: boolean
   /** The exchange's own statuses in ccxt's words. */
   statuses: ReadonlyMap<string, string>
+  /** `retentionDays` is how far back we ask. The exchange may have more. */
+  isRetentionOurs: boolean
   /** What the list lacks, as sentences for a person; null when nothing is known. */
   leavesOut: string | null
   /** A pair takes hundreds of calls. */
@@ -81,6 +83,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     isRequired: list.stream !== 'ledger',
     isByCurrency: about.isByCurrency === true,
     statuses: new Map(Object.entries(about.statuses ?? {})),
+    isRetentionOurs: about.isRetentionOurs === true,
     leavesOut: about.leavesOut ?? null,
     isSlow: about.isSlow === true,
     isWhole: paging !== undefined || (since !== false && until !== false),
