@@ -95,6 +95,8 @@ export interface About {
    * first that finds something counts.
    */
   wallets?: readonly (WalletParams | readonly WalletParams[])[]
+  /** `wallets` has every wallet of an account, or `limits` says which of them are read. */
+  namesWallets?: true
   rights?: Rights
 }
 
@@ -180,7 +182,10 @@ const gate: About = {
 }
 
 /** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
-const binanceFutures: About = { lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } } }
+const binanceFutures: About = {
+  lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } },
+  namesWallets: true,
+}
 
 // ccxt asks for getcoinins and getcoinouts; yen are in getdeposits and getwithdrawals.
 const bitflyerTransfers: ListAbout = { leavesOut: 'Deposits and withdrawals of yen at bitFlyer are not read.' }
@@ -267,6 +272,7 @@ const abouts: Readonly<Record<string, About>> = {
     },
     limits: ['Conversions outside the order book are not read.'],
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
+    namesWallets: true,
     rights: {
       kind: 'table',
       endpoint: 'privatePostAuthRPermissions',
@@ -474,6 +480,7 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['Crypto Facilities', 'Cryptofacilities'],
     color: '#7132f5',
     limits: ['Only Kraken Futures is read. Connect Kraken for the spot account.'],
+    namesWallets: true,
   },
   kucoin: {
     aliases: ['KCS', 'Ku coin'],
@@ -509,6 +516,7 @@ const abouts: Readonly<Record<string, About>> = {
     // The spot wallet is `trade_hf`, or `trade`, or that of a unified account. They are not added up, because it is not
     // documented whether KuCoin shows a wallet that it has moved in its former place as well.
     wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
+    namesWallets: true,
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
       'For a unified account, interest and rewards that arrive in the funding wallet are not read.',
@@ -528,6 +536,7 @@ const abouts: Readonly<Record<string, About>> = {
     color: '#24ae8f',
     third: 'API passphrase',
     limits: ['Only KuCoin Futures is read. Connect KuCoin for the spot account.'],
+    namesWallets: true,
   },
   latoken: { name: 'LATOKEN' },
   lbank: {
@@ -633,6 +642,7 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['White Bit'],
     // docs.whitebit.com/concepts/balances: deposits arrive in the main balance, and are moved to another one for trading.
     wallets: [{ account: 'main' }, { account: 'trade' }],
+    namesWallets: true,
     limits: ['Holdings in the collateral balance and in Earn at WhiteBIT are not read.'],
     // docs.whitebit.com, "Query executed order history": `limit` is 50 unless it is given, which ccxt does not do, and at
     // most 500 (100 in earlier versions). `startDate` and `endDate` are not used, although every run reads the whole list:

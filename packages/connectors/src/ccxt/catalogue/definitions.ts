@@ -188,7 +188,11 @@ function listLimits(facts: ExchangeFacts, about: About, name: string, lists: rea
       ? [`Only part of a long history at ${name} is read (${partial.map(({ stream }) => stream).join(', ')}).`]
       : []),
     ...(facts.spot ? [] : ['Profits and losses on contracts are not in the history.']),
-    'Assets that are staked, lent or in another wallet, such as that for margin or futures, are shown only if the exchange includes them in the balance.',
+    ...(about.namesWallets === true
+      ? []
+      : [
+          'Assets that are staked, lent, or held in a margin or futures wallet are shown only if the exchange includes them in the balance.',
+        ]),
   ]
 }
 

@@ -78,6 +78,16 @@ describe('the facts about exchanges', () => {
     }
   })
 
+  it('assets in other wallets may not be shown, unless the exchange’s own limits are clear about them', () => {
+    const told =
+      'Assets that are staked, lent, or held in a margin or futures wallet are shown only if the exchange includes them in the balance.'
+    const clear = ccxtDefinitions.filter(({ metadata }) => !metadata.known_limits.includes(told))
+    assert.deepEqual(
+      clear.map(({ metadata }) => metadata.provider_id),
+      ['binancecoinm', 'binanceusdm', 'bitfinex', 'krakenfutures', 'kucoin', 'kucoinfutures', 'whitebit'],
+    )
+  })
+
   it('a list that ends silently, or has a retention limit, declares it', () => {
     for (const facts of exchanges) {
       const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === facts.id)
