@@ -170,7 +170,7 @@ const hitbtc: About = {
 }
 
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
-// days"). Its times are in seconds, which ccxt forgets for the account book. Trades happen within them.
+// days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds.
 const gate: About = {
   launched: '2013-01-01',
   lists: {
