@@ -8,6 +8,7 @@ import { invalidParameter } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
+import type { Filters } from '../paging/cursor.ts'
 import { continueWalk, readRows, type PageQuery, type PagedEndpoint } from '../paging/pages.ts'
 import { subjectOf, type Caller } from '../request/serve.ts'
 import { toStoredEmail } from '../../tenants/index.ts'
@@ -53,12 +54,14 @@ function toAsked(query: Query, body: Body): PageQuery {
       throw invalidParameter(name, 'must be given once, in the query or in the body')
     }
   }
+  const filters: Filters & Names = {
+    // In their stored form. Text that is not an address has none, and no user is found by it.
+    ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
+    ...(body.emails && { emails: body.emails.map((email) => toStoredEmail(email) ?? email).toSorted() }),
+  }
   return {
-    filters: {
-      // In their stored form. Text that is not an address has none, and no user is found by it.
-      ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
-      ...(body.emails && { emails: body.emails.map((email) => toStoredEmail(email) ?? email).toSorted() }),
-    },
+    filters,
+    written: filters,
     limit: body.limit ?? query.limit,
     cursor: body.cursor ?? query.cursor,
     next_uri: body.next_uri ?? query.next_uri,

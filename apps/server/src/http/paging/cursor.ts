@@ -1,8 +1,8 @@
 /**
- * Cursors: opaque, signed, without an expiry. A cursor holds the filters of the walk, the point it has reached, and a
- * digest of the subject (user and client) that it was given to. The list is not in it but under the signature. A cursor
- * is read before the caller is known, because one statement checks the token and reads the page: first the signature,
- * then the text, and when the caller is known, whether it is theirs.
+ * Cursors: opaque, signed, without an expiry. A cursor holds the filters of the walk as the caller wrote them, the point
+ * it has reached, and a digest of the subject (user and client) that it was given to. The list is not in it but under
+ * the signature. A cursor is read before the caller is known, because one statement checks the token and reads the page:
+ * first the signature, then the text, and when the caller is known, whether it is theirs.
  *
  * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, point] ). RFC
  * 2104 §5 allows the cut; cursors go in URLs. Both cuts are multiples of three bytes, so that the parts of the text can

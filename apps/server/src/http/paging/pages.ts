@@ -92,12 +92,12 @@ function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: 
   const found = sent && cursors.find(name, sent.cursor)
   const parameter = sent?.parameter ?? 'cursor'
   if (sent !== undefined && found === undefined) throw refuseCursor(parameter)
+  const filters = found === undefined ? asked.filters : toFilters(list, found.filters)
   if (found !== undefined) {
-    for (const given of [asked.filters, sent?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
+    for (const given of [asked.filters, sent?.inside?.filters]) checkAgreement(given ?? {}, filters)
   }
-  const filters = found?.filters ?? asked.filters
-  checkSize(filters, list.filtersInBody === true)
-  const shown = list.filtersInBody === true ? {} : filters
+  const written = found?.filters ?? asked.written
+  checkSize(written, list.filtersInBody === true)
   const limit = asked.limit ?? sent?.inside?.limit ?? list.paging.limitDefault
   const page = { filters, limit, point: found?.point }
 
@@ -106,7 +106,8 @@ function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: 
     claim(caller) {
       const subject = list.paging.bound === 'caller' ? caller : noSubject
       if (found?.isOf(subject) === false) throw refuseCursor(parameter)
-      const cursor = (at: Point): string => cursors.write({ list: name, subject }, filters, at)
+      const cursor = (at: Point): string => cursors.write({ list: name, subject }, written, at)
+      const shown = list.filtersInBody === true ? {} : written
       return {
         ...page,
         cursor,
@@ -156,6 +157,8 @@ export function linkHeaders(next: string): Readonly<Record<string, string>> {
 /** The parameters of a request that are about its page. */
 export interface PageQuery {
   filters: Filters
+  /** The same filters as the caller wrote them, which is how `next` repeats them. */
+  written: Filters
   limit: number | undefined
   cursor: string | undefined
   next_uri: string | undefined
@@ -164,11 +167,17 @@ export interface PageQuery {
 function split(list: PagedEndpoint, query: Query): PageQuery {
   const shown = (name: string): string | undefined => query.get(name)
   const point: Record<string, string> = {}
-  const filters: Record<string, string> = {}
+  const written: Record<string, string> = {}
   const pointSchema = pointSchemas[list.paging.style]
-  for (const [name, value] of query) (name in pointSchema.shape ? point : filters)[name] = value
+  for (const [name, value] of query) (name in pointSchema.shape ? point : written)[name] = value
   const { limit, cursor, next_uri }: Partial<Omit<PageQuery, 'filters'>> = parseOrRefuse(pointSchema, point, shown)
-  return { filters: parseOrRefuse(list.filters, filters, shown) as Filters, limit, cursor, next_uri }
+  return { filters: parseOrRefuse(list.filters, written, shown) as Filters, written, limit, cursor, next_uri }
+}
+
+/** What the filters in a cursor mean. Those of a body are in it as they are compared. */
+function toFilters(list: PagedEndpoint, written: Filters): Filters {
+  if (list.filtersInBody === true) return written
+  return parseOrRefuse(list.filters, written) as Filters
 }
 
 interface SentCursor {
@@ -228,7 +237,8 @@ function checkSize(filters: Filters, isInBody: boolean): void {
 }
 
 /**
- * The form that a query carries. Values are canonical (lists sorted, times in UTC), so equal texts are equal filters.
+ * The form that a query carries. Parsed values are canonical (lists sorted, times in UTC), so equal texts are equal
+ * filters.
  */
 function toText(value: Filters[string]): string {
   return typeof value === 'object' ? value.join(',') : String(value)
