@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
 import type { AccessToken, Caller } from '../../oauth/index.ts'
-import { createLines } from './lines.ts'
+import { createLines, type Lines } from './lines.ts'
 import { createTurns } from './turns.ts'
 
 const limits = { turns: { atOnceMax: 2, waitingMax: 3 }, tenantTurns: { atOnceMax: 3, waitingMax: 4 } }
@@ -17,13 +17,16 @@ function open() {
     turns: createTurns(limits.turns),
     tenantTurns: createTurns(limits.tenantTurns),
   })
-  const tokenOf = (userKey: number): AccessToken => ({
+  /** Every token of a user begins with the user's key. */
+  const tokenOf = (userKey: number, token = userKey): AccessToken => ({
     kind: 'user',
     userKey: String(userKey),
-    tokenHash: Buffer.alloc(32, userKey),
+    tokenHash: Buffer.alloc(32, token),
   })
   return { lines, tokenOf, gate, openGate }
 }
+
+type Sender = Parameters<Lines['readInTurn']>[1]
 
 const callerOf = (userKey: string): Caller => ({
   ...{ tenantKey: 1, tenantId: 'ten_1', clientId: 'cli_1', userKey, userId: 'usr_1', grantId: 'grt_1' },
@@ -54,6 +57,48 @@ describe('made-up tokens', () => {
     assert.equal(outcomes.filter((outcome) => outcome === 'checked').length, atOnceMax + waitingMax)
     assert.equal(outcomes.filter((outcome) => outcome === 'rate_limited').length, 20 - atOnceMax - waitingMax)
   })
+
+  it('with the key of a user take no place in the line of that user', async () => {
+    const { lines, tokenOf, gate, openGate } = open()
+    const read = async () => ({ caller: callerOf('1') })
+    const victim = { ip: '198.51.100.7', headers: {} }
+    await lines.readInTurn(tokenOf(1, 1), victim, read)
+    const attacker = { ip: '192.0.2.1', headers: {} }
+    const flood = Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) => lines.readInTurn(tokenOf(1, 100 + index), attacker, () => gate)),
+    )
+    const page = lines.readInTurn(tokenOf(1, 1), victim, read).catch((error: unknown) => error)
+    assert.deepEqual(await Promise.race([page, setImmediate('still waiting')]), await read())
+    openGate(undefined)
+    await flood
+  })
+})
+
+describe('a token that has ended', () => {
+  const ends: Record<string, (lines: Lines, token: AccessToken, sender: Sender) => Promise<unknown>> = {
+    'where the statement that reads finds it out': (lines, token, sender) =>
+      lines.readInTurn(token, sender, async () => undefined),
+    'where it is checked alone': (lines, token, sender) =>
+      assert.rejects(lines.checkInTurn(token, sender, () => Promise.reject(new Refusal('invalid_token', 'ended')))),
+    'on a public path': (lines, token, sender) => lines.checkInTurn(token, sender, async () => undefined),
+  }
+  for (const [where, end] of Object.entries(ends)) {
+    it(`takes no place in the line of its user any more, ${where}`, async () => {
+      const { lines, tokenOf, gate, openGate } = open()
+      const read = async () => ({ caller: callerOf('1') })
+      const [ended, inForce] = [tokenOf(1, 1), tokenOf(1, 2)]
+      const attacker = { ip: '192.0.2.1', headers: {} }
+      const victim = { ip: '198.51.100.7', headers: {} }
+      await lines.readInTurn(ended, attacker, read)
+      await lines.readInTurn(inForce, victim, read)
+      await end(lines, ended, attacker)
+      const flood = Promise.allSettled(Array.from({ length: 20 }, () => lines.readInTurn(ended, attacker, () => gate)))
+      const page = lines.readInTurn(inForce, victim, read).catch((error: unknown) => error)
+      assert.deepEqual(await Promise.race([page, setImmediate('still waiting')]), await read())
+      openGate(undefined)
+      await flood
+    })
+  }
 })
 
 describe('the requests of one user', () => {

@@ -50,26 +50,28 @@ export interface Lines {
   ): Promise<Caller | undefined>
 }
 
-/** More than the users whom a process serves within some minutes; about 20 MB. */
+/** More than the tokens that a process sees in the 15 minutes that one lives; about 25 MB. */
 const linesKnownMax = 100_000
 /** All callers whose tenant is not known yet share one line behind those of their addresses. An id is never empty. */
 const unknownTenant = ''
 
 /**
- * A user's token names the user, and the user's tenant is known once a token of the user was valid. Until then the
- * token may be made up, and every caller can make up any number of them: so it waits in the line of its address, and
- * leaves room to users of other addresses who were not seen before. A client's token names nothing, and a client can
- * have any number of them, which all share its line: so the client of a new token is looked up first, and remembered.
+ * A token that was not seen before may be made up, and every caller can make up any number of them: so it waits in the
+ * line of its address, and leaves room to users of other addresses. That a user's token begins with the user's key
+ * proves nothing, because every application that the user ever connected knows that key. Once the token was valid, its
+ * line is remembered until it is refused.
+ *
+ * A client can have any number of tokens, which all share its line: so the client of a new token is looked up first.
  */
 export function createLines({ authenticate, turns, tenantTurns }: LineDependencies): Lines {
   const known = new Map<string, Line>()
-  const keyOf = (token: AccessToken): string =>
-    token.kind === 'user' ? token.userKey : token.tokenHash.toString('latin1')
+  const keyOf = ({ tokenHash }: AccessToken): string => tokenHash.toString('latin1')
 
-  function note(key: string, line: Line): void {
+  function note(key: string, caller: Caller | undefined): void {
+    if (caller === undefined) return void known.delete(key)
     const [oldest] = known.keys()
     if (known.size >= linesKnownMax && oldest !== undefined && !known.has(key)) known.delete(oldest)
-    known.set(key, line)
+    known.set(key, toLine(caller))
   }
 
   const inTurn: Lines['inTurn'] = (line, work) => {
@@ -81,9 +83,14 @@ export function createLines({ authenticate, turns, tenantTurns }: LineDependenci
     if (token === undefined) return check()
     const key = keyOf(token)
     // A user's own requests would otherwise fill the line of the tenant, and leave no place to its other users.
-    const caller = await inTurn(known.get(key) ?? unknownLine(ip), check)
-    if (caller !== undefined) note(key, toLine(caller))
-    return caller
+    try {
+      const caller = await inTurn(known.get(key) ?? unknownLine(ip), check)
+      note(key, caller)
+      return caller
+    } catch (error) {
+      if (isInvalidToken(error)) note(key, undefined)
+      throw error
+    }
   }
 
   /** The line of a token that was not checked yet. */
@@ -100,7 +107,7 @@ export function createLines({ authenticate, turns, tenantTurns }: LineDependenci
     checkInTurn,
     async readInTurn(token, sender, read) {
       const found = await inTurn(await lineOf(token, sender), read)
-      if (found !== undefined) note(keyOf(token), toLine(found.caller))
+      note(keyOf(token), found?.caller)
       return found
     },
   }
@@ -119,7 +126,11 @@ export async function findCaller(
   try {
     return await authenticate(authorization)
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'invalid_token') return undefined
+    if (isInvalidToken(error)) return undefined
     throw error
   }
+}
+
+function isInvalidToken(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'invalid_token'
 }
