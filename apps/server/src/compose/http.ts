@@ -17,6 +17,7 @@ import {
   type StatusOptions,
   type StatusServer,
   type Turns,
+  type TurnsOptions,
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
@@ -103,10 +104,10 @@ function openLimits({ config, clock, parent }: Parts): { limits: AskedLimits; sl
 }
 
 /**
- * One caller uses less than half of the connections, so that two of them leave some for the others. The requests that
- * wait are those of one token in a minute, by the default of ASSAY_LIMIT_TOKEN.
+ * One caller uses less than half of the connections, so that two of them leave some for the others. The requests of one
+ * application that wait are those of one token in a minute, by the default of ASSAY_LIMIT_TOKEN.
  */
-const callerShare = { ofPool: 0.4, waitingMax: 600 }
+const callerShare = { ofPool: 0.4, waitingMax: 3_000, waitingOfEachMax: 600 }
 /**
  * The users of one tenant, however many, leave some connections to the other tenants. At most as many of their requests
  * wait as are answered within some seconds.
@@ -130,8 +131,12 @@ function openLines(config: Config) {
   }
 }
 
-function createShare({ database }: Config, { ofPool, waitingMax }: typeof callerShare): Turns {
-  return createTurns({ atOnceMax: Math.max(1, Math.floor(database.poolSizeMax * ofPool)), waitingMax })
+interface Share extends Omit<TurnsOptions, 'atOnceMax'> {
+  ofPool: number
+}
+
+function createShare({ database }: Config, { ofPool, ...waiting }: Share): Turns {
+  return createTurns({ atOnceMax: Math.max(1, Math.floor(database.poolSizeMax * ofPool)), ...waiting })
 }
 
 function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfolio): Claims {

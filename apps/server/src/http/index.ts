@@ -3,7 +3,7 @@ export { createAdmission } from './request/admission.ts'
 export { createCursors } from './paging/cursor.ts'
 export type { Log } from './log.ts'
 export { createServe } from './request/serve.ts'
-export { createTurns, type Turns } from './request/turns.ts'
+export { createTurns, type Turns, type TurnsOptions } from './request/turns.ts'
 export { createHttpServer } from './server.ts'
 export {
   findUnready,

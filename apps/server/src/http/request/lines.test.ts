@@ -6,7 +6,10 @@ import type { AccessToken, Caller } from '../../oauth/index.ts'
 import { createLines, type Lines } from './lines.ts'
 import { createTurns } from './turns.ts'
 
-const limits = { turns: { atOnceMax: 2, waitingMax: 3 }, tenantTurns: { atOnceMax: 3, waitingMax: 4 } }
+const limits = {
+  turns: { atOnceMax: 2, waitingMax: 6, waitingOfEachMax: 3 },
+  tenantTurns: { atOnceMax: 3, waitingMax: 4 },
+}
 
 function open() {
   const { promise: gate, resolve: openGate } = Promise.withResolvers<undefined>()
@@ -28,8 +31,8 @@ function open() {
 
 type Sender = Parameters<Lines['readInTurn']>[1]
 
-const callerOf = (userKey: string): Caller => ({
-  ...{ tenantKey: 1, tenantId: 'ten_1', clientId: 'cli_1', userKey, userId: 'usr_1', grantId: 'grt_1' },
+const callerOf = (userKey: string, clientId = 'cli_1'): Caller => ({
+  ...{ tenantKey: 1, tenantId: 'ten_1', clientId, userKey, userId: 'usr_1', grantId: 'grt_1' },
   scopes: new Set<never>(),
 })
 
@@ -52,7 +55,7 @@ describe('made-up tokens', () => {
     const checked = lines.checkInTurn(tokenOf(101), victim, async () => callerOf('101'))
     assert.notEqual(await Promise.race([checked, setImmediate('still waiting')]), 'still waiting')
     openGate(undefined)
-    const { atOnceMax, waitingMax } = limits.turns
+    const { atOnceMax, waitingOfEachMax: waitingMax } = limits.turns
     const outcomes = await Promise.all(forged)
     assert.equal(outcomes.filter((outcome) => outcome === 'checked').length, atOnceMax + waitingMax)
     assert.equal(outcomes.filter((outcome) => outcome === 'rate_limited').length, 20 - atOnceMax - waitingMax)
@@ -117,5 +120,50 @@ describe('the requests of one user', () => {
     assert.equal(((await Promise.race([other, setImmediate()])) as Caller | undefined)?.userKey, '2')
     openGate(undefined)
     await many
+  })
+
+  it('from one application leave places to the other applications of the user, however many tokens it has', async () => {
+    const { lines, tokenOf, gate, openGate } = open()
+    const sender = { ip: '192.0.2.1', headers: {} }
+    const [greedy, modest] = ['cli_greedy', 'cli_modest'].map((client) => ({ caller: callerOf('1', client) }))
+    const tokens = Array.from({ length: 20 }, (_, index) => tokenOf(1, 10 + index))
+    for (const token of tokens) await lines.readInTurn(token, sender, async () => greedy)
+    await lines.readInTurn(tokenOf(1, 2), sender, async () => modest)
+    const begun: string[] = []
+    const read = (token: AccessToken, found: typeof greedy) =>
+      lines.readInTurn(token, sender, async () => {
+        begun.push(found?.caller.clientId ?? '')
+        await gate
+        return found
+      })
+    const many = Promise.allSettled(tokens.map((token) => read(token, greedy)))
+    const other = read(tokenOf(1, 2), modest)
+    openGate(undefined)
+    assert.deepEqual(await other, modest)
+    assert.equal(begun.indexOf('cli_modest'), limits.turns.atOnceMax + 1, 'after one more of the others')
+    await many
+  })
+
+  it('are taken in turn with those of the other users of their tenant', async () => {
+    const { lines, tokenOf, gate, openGate } = open()
+    const sender = { ip: '192.0.2.1', headers: {} }
+    const users = [1, 2, 3, 4]
+    for (const user of users) {
+      await lines.readInTurn(tokenOf(user), sender, async () => ({ caller: callerOf(String(user)) }))
+    }
+    const begun: number[] = []
+    const read = (user: number) =>
+      lines.readInTurn(tokenOf(user), sender, async () => {
+        begun.push(user)
+        await gate
+        return { caller: callerOf(String(user)) }
+      })
+    // Of user 3 and 4 the first requests wait in the line of the tenant, and the second of user 3 as well.
+    const all = [1, 1, 2, 3, 3, 4].map(read)
+    await setImmediate()
+    assert.deepEqual(begun, [1, 1, 2])
+    openGate(undefined)
+    await Promise.all(all)
+    assert.deepEqual(begun, [1, 1, 2, 3, 4, 3])
   })
 })

@@ -19,12 +19,17 @@ export interface LineDependencies {
 
 interface Line {
   caller: string
+  /** Where the caller is a user: the application. */
+  application: string
   tenant: string
 }
 
-/** All requests for a user's data are one caller's, whichever application sends them. */
+/**
+ * All requests for a user's data are one caller's, whichever application sends them. An application can make tokens by
+ * the dozen, so those that wait are counted for each application, and each of them has its turn.
+ */
 export function toLine({ userKey, clientId, tenantId }: Caller): Line {
-  return { caller: userKey ?? clientId, tenant: tenantId }
+  return { caller: userKey ?? clientId, application: clientId, tenant: tenantId }
 }
 
 /** Where a request comes from, and the token as it was sent. */
@@ -75,8 +80,9 @@ export function createLines({ authenticate, turns, tenantTurns }: LineDependenci
   }
 
   const inTurn: Lines['inTurn'] = (line, work) => {
-    const workInTurn = (): ReturnType<typeof work> => tenantTurns?.take(line.tenant, work) ?? work()
-    return turns?.take(line.caller, workInTurn) ?? workInTurn()
+    const { caller, application, tenant } = line
+    const workInTurn = (): ReturnType<typeof work> => tenantTurns?.take(tenant, work, caller) ?? work()
+    return turns?.take(caller, workInTurn, application) ?? workInTurn()
   }
 
   const checkInTurn: Lines['checkInTurn'] = async (token, { ip }, check) => {
@@ -114,7 +120,7 @@ export function createLines({ authenticate, turns, tenantTurns }: LineDependenci
 }
 
 function unknownLine(ip: string): Line {
-  return { caller: toNetwork(ip), tenant: unknownTenant }
+  return { caller: toNetwork(ip), application: '', tenant: unknownTenant }
 }
 
 /** On a public path a token only identifies the caller; a wrong one counts as none. */

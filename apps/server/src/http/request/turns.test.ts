@@ -59,4 +59,35 @@ describe('turns', () => {
     end('2')
     assert.equal(await second, '2')
   })
+
+  it('go to each of those who wait in one line before one of them has a second', async () => {
+    const turns = createTurns({ atOnceMax: 1, waitingMax: 10 })
+    const { begun, begin, end } = work()
+    const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) =>
+      turns.take('line', begin(name), name.slice(0, 1)),
+    )
+    const order = ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']
+    for (const [index, name] of order.entries()) {
+      await nextTurn()
+      assert.deepEqual(begun, order.slice(0, index + 1))
+      end(name)
+    }
+    await Promise.all(all)
+  })
+
+  it('leave places to the others of a line when one has filled its own', async () => {
+    const turns = createTurns({ atOnceMax: 1, waitingMax: 3, waitingOfEachMax: 2 })
+    const { begin, end } = work()
+    const take = (name: string): Promise<string> => turns.take('line', begin(name), name.slice(0, 1))
+    const isRefused = (error: unknown): boolean => error instanceof Refusal && error.code === 'rate_limited'
+    const all = ['a1', 'a2', 'a3'].map(take)
+    await assert.rejects(take('a4'), isRefused)
+    all.push(take('b1'))
+    await assert.rejects(take('c1'), isRefused, 'the whole line is full')
+    for (const name of ['a1', 'a2', 'b1', 'a3']) {
+      await nextTurn()
+      end(name)
+    }
+    assert.deepEqual(await Promise.all(all), ['a1', 'a2', 'a3', 'b1'])
+  })
 })
