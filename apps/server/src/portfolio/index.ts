@@ -2,14 +2,17 @@
  * The read side of the ledger: pages of transactions, changes, positions, and values over time. It writes nothing.
  *
  * Functions that begin with `read` receive a bearer token that has not been checked yet, and their first statement
- * checks it (authorized-read-store.ts). They take one round trip, and pages with filters up to three. They return
- * undefined when the token is not valid. The other functions are for a caller who is known already.
+ * checks it (authorized-read-store.ts). They take one round trip, and return undefined when the token is not valid. A
+ * page with filters may have to be read further (`finishPage`). The other functions are for a caller who is known
+ * already.
  */
+import type { InTurn } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import * as changes from './changes-store.ts'
 import * as knownAt from './known-at-store.ts'
 import { listDailyValues, type DailyValues, type HistoryRequest } from './history.ts'
+import type { TransactionItem } from './page-steps-store.ts'
 import * as pages from './pages-store.ts'
 import type { UserPageRequest } from './pages-query-store.ts'
 import * as positionsAt from './positions-at-store.ts'
@@ -25,7 +28,8 @@ export {
   type TransactionPoint,
   type TransactionFilters,
 } from './pages-query-store.ts'
-export type { TransactionItem } from './pages-store.ts'
+export type { TransactionItem } from './page-steps-store.ts'
+export { finishPage } from './pages-store.ts'
 export type { OwnedTotal } from './positions-at-store.ts'
 export type { PositionPoint } from './positions-store.ts'
 export type { UncheckedToken } from './authorized-read-store.ts'
@@ -58,7 +62,8 @@ export interface Portfolio {
     owner: Owner,
     asked: { asOf: string; assetId: string | null },
   ): Promise<positionsAt.OwnedTotal>
-  listTransactions(owner: Owner, request: UserPageRequest): Promise<pages.TransactionItem[]>
+  /** Each statement has its turn. */
+  listTransactions(owner: Owner, request: UserPageRequest, inTurn: InTurn): Promise<TransactionItem[]>
   /** Oldest first; days that are neither observed nor derivable are left out. */
   listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValues>
 }
@@ -75,7 +80,7 @@ export function createPortfolio({ db }: { db: Database }): Portfolio {
     readPositionsAt: (token, request) => positionsAt.readPositionsAt(db, token, request),
     readSourcePositions: (token, request) => positions.readSourcePositions(db, token, request),
     findOwnedTotal: positionsAt.findOwnedTotal,
-    listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
+    listTransactions: (owner, request, inTurn) => pages.listTransactions(db, owner, request, inTurn),
     listDailyValues: (owner, request) => listDailyValues(db, owner, request),
   }
 }

@@ -6,7 +6,7 @@ import type { Database, Sql } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { readChanges } from './changes-store.ts'
 import type { TransactionPoint, TransactionFilters } from './pages-query-store.ts'
-import { readTransactions } from './pages-store.ts'
+import { finishPage, readTransactions } from './pages-store.ts'
 import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-portfolio.ts'
 
 const total = 50_000
@@ -22,27 +22,33 @@ const rowsOfOthers = 20
 
 /**
  * One user's long history: two connections of Kraken, three rows of another provider; trades and deposits by the ten
- * thousand, three fees; BTC in every row, RARE in three. Beside it many users with a few rows.
+ * thousand, three fees; BTC in every row, USD in every deposit and in one trade of 3,000, RARE in three rows. Trades
+ * changed six hours after deposits.
+ * Beside it many users with a few rows.
  */
 async function seed(db: Database): Promise<TestUser> {
   const big = await addUser(db, 'big')
   await addConnection(db, big, { key: 1, id: 'con_1' })
   await addConnection(db, big, { key: 2, id: 'con_2' })
   await addConnection(db, big, { key: 3, id: 'con_rare', providerId: 'bitcoin' })
-  await addAssets(db, ['BTC', 'RARE'])
+  await addAssets(db, ['BTC', 'RARE', 'USD'])
   const columns = `user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type, category, pending,
     staked_legs, provider_id, group_key, document`
   await db.execute(
     `insert into transactions (${columns})
      select $1::bigint, md5(n::text)::uuid, timestamptz '2020-01-01Z' + n * interval '1 minute',
-       case when n <= ${rare} then $3::bigint else $2::bigint end + n,
-       case when n <= ${rare} then timestamptz '2026-02-01Z' else timestamptz '2026-01-01Z' end,
+       case when n <= ${rare} then $3::bigint when n % 3 = 0 then $2::bigint else $4::bigint end + n,
+       case when n <= ${rare} then timestamptz '2026-02-01Z' when n % 3 = 0 then timestamptz '2026-01-01Z'
+         else timestamptz '2026-01-01 06:00Z' end,
        case when n <= ${rare} then 3 else 1 + n % 2 end, 1,
        (case when n <= ${rare} then 'output_only' when n % 3 = 0 then 'receive' else 'input_and_output' end)::transaction_type,
        (case when n <= ${rare} then 'fee' when n % 3 = 0 then 'deposit' else 'trade' end)::transaction_category,
        false, 0, case when n <= ${rare} then 'bitcoin' else 'kraken' end, n::text, '"x":1}'
      from generate_series(1, ${total}) n`,
-    [big.userKey, seqAt('2026-01-01T00:00:00.000Z'), seqAt('2026-02-01T00:00:00.000Z')],
+    [
+      big.userKey,
+      ...['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-01-01T06:00:00.000Z'].map((at) => seqAt(at)),
+    ],
   )
   await db.execute(
     `insert into transactions (${columns})
@@ -61,7 +67,7 @@ async function seed(db: Database): Promise<TestUser> {
   await db.execute(
     `insert into postings (user_key, occurred_at, transaction_id, asset_key, connection_key, ordinal, staked, side, spam, amount)
      select t.user_key, t.occurred_at, t.id, a.asset_key, t.connection_key, 0, false, 'i', false, 1
-     from transactions t, assets a where a.symbol = 'BTC' or t.category = 'fee'`,
+     from transactions t, assets a where a.symbol = 'BTC' or (a.symbol = 'RARE' and t.category = 'fee') or (a.symbol = 'USD' and (t.category = 'deposit' or t.group_key::integer % 3000 = 1 and t.category = 'trade'))`,
     [],
   )
   // The statistics come from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
@@ -107,8 +113,9 @@ describe('the plan of a page', async () => {
   const big = await seed(db)
 
   /** The same database, which keeps the plans of its statements: custom plans or generic ones (as after five runs). */
-  function spy(mode: 'custom' | 'generic'): { sql: Sql; plans: Plan[]; examined: () => number } {
+  function spy(mode: 'custom' | 'generic') {
     const plans: Plan[] = []
+    const ofStatements: number[] = []
     const rows: Sql['rows'] = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
       await db.transaction(async (tx) => {
         await tx.execute(`set local plan_cache_mode = force_${mode}_plan; prepare page as ${text}`)
@@ -116,22 +123,34 @@ describe('the plan of a page', async () => {
           `explain (analyze, buffers, format json) execute page(${values.map(toLiteral).join(', ')})`,
         )
         await tx.execute('deallocate page')
-        plans.push(...nodesOf(told?.['QUERY PLAN'][0]?.Plan as Plan))
+        const nodes = nodesOf(told?.['QUERY PLAN'][0]?.Plan as Plan)
+        plans.push(...nodes)
+        ofStatements.push(nodes.reduce((sum, node) => sum + examinedBy(node), 0))
       })
       return db.rows<Row>(text, values)
     }
     const first = async <Row>(...of: Parameters<Sql['row']>): Promise<Row> => (await rows<Row>(...of))[0] as Row
     return {
-      sql: { ...db, rows, row: first, maybeRow: first },
+      sql: { ...db, rows, row: first, maybeRow: first } satisfies Sql,
       plans,
-      examined: () => plans.reduce((sum, node) => sum + examinedBy(node), 0),
+      /** By each statement. */
+      ofStatements,
+      examined: () => ofStatements.reduce((sum, count) => sum + count, 0),
     }
   }
 
-  async function read(sql: Sql, filters: TransactionFilters, after: TransactionPoint | undefined): Promise<number> {
+  async function read(
+    sql: Sql,
+    filters: TransactionFilters,
+    after: TransactionPoint | undefined,
+    onTurn?: () => void,
+  ): Promise<number> {
     const reading = await readTransactions(sql, big.access, { shape: 'v2', filters, limit: 30, after })
     assert.ok(reading !== undefined)
-    const { items, end } = reading.result.page
+    const { items, end } = await finishPage(reading.result, (work) => {
+      onTurn?.()
+      return work()
+    })
     // One row more than shown tells that there is a next page.
     return (items === '' ? 0 : items.split('\n').length) + (end === undefined ? 0 : 1)
   }
@@ -172,6 +191,28 @@ describe('the plan of a page', async () => {
             assert.equal(await read(sql, filters, after), count, `${count} rows`)
             assert.ok(examined() <= examinedMax, `${mode}: ${examined()}`)
           }
+        }
+      })
+    }
+  })
+
+  // Each filter has many rows, and hardly any match all of them: such a page looks at a whole history.
+  const longWalks: Record<string, [filters: TransactionFilters, rows: number]> = {
+    'a common asset and a common type': [{ assetSymbols: ['USD'], types: ['input_and_output'] }, 16],
+    'several assets and a common category': [{ assetSymbols: ['USD', 'RARE'], categories: ['trade'] }, 16],
+    'a common asset and many updates': [{ assetSymbols: ['USD'], updatedSince: '2026-01-01T03:00:00.000Z' }, 16],
+    'a common type and many updates': [{ types: ['receive'], updatedSince: '2026-01-01T03:00:00.000Z' }, 0],
+  }
+  describe('leaves its place to others after every few thousand rows, with', () => {
+    for (const [title, [filters, count]] of Object.entries(longWalks)) {
+      it(title, async () => {
+        for (const mode of ['custom', 'generic'] as const) {
+          const { sql, ofStatements } = spy(mode)
+          let turns = 0
+          assert.equal(await read(sql, filters, undefined, () => (turns += 1)), count)
+          // A row, its posting, and both once more for the end of the step.
+          assert.ok(Math.max(...ofStatements) <= 3 * 2_000, `${mode}: ${ofStatements.join()}`)
+          assert.ok(turns >= ofStatements.length / 2, `${turns} turns for ${ofStatements.length} statements`)
         }
       })
     }

@@ -2,9 +2,10 @@
  * The texts of a user's page queries: which index leads to the rows, with all other filters as conditions on what it
  * finds. A page is newest first by (occurred_at, id), and its point is part of every range, never an OFFSET.
  *
- * - `walk`: the page index from the point on, until the page is full. Without filters, that is 31 rows.
+ * - `walk`: the page index from the point on, until the page is full. Without filters, that is 31 rows. With filters,
+ *   one statement ends after some thousand rows (page-steps-store.ts).
  * - `near`: the same over the next 100 rows only. Enough for filters that match often.
- * - `asset`: the newest rows of each asset, by its postings.
+ * - `asset`: the newest rows of each asset, by its postings. Of a common asset, as many at a time.
  * - `kind`: lists the kinds that exist in the wanted connections by stepping over transactions_kind from one to the
  *   next, then reads the newest rows of each wanted kind.
  * - `update`: the rows of each connection that changed since then, or all of them if the connection was shown since;
@@ -60,6 +61,8 @@ export interface UserPageRequest {
   limit: number
   /** The last row of the page before. */
   after: TransactionPoint | undefined
+  /** The last row that is looked at. */
+  until?: TransactionPoint | undefined
 }
 
 /** The two versions differ in the name of a provider. */
@@ -74,6 +77,8 @@ export const requestRowsMax = 101
 /** The most that an export reads at a time. */
 const exportRowsMax = 501
 const nearMax = 100
+/** Of a step, for each of several assets: thousands of tokens may have the symbol of one. */
+const shareMin = 10
 
 /** The properties that requests with the same statement text share. */
 export interface Form {
@@ -81,6 +86,7 @@ export interface Form {
   name: string
   given: ReadonlySet<keyof TransactionFilters>
   hasPoint: boolean
+  hasEnd: boolean
   /** The filters that can lead to the rows, besides the order of the page. */
   leads: readonly Filter[]
   rowsMax: number
@@ -88,7 +94,7 @@ export interface Form {
 
 const kindFilters = ['providerIds', 'connectionIds', 'types', 'categories'] as const
 
-export function formOf({ filters, after, limit }: UserPageRequest): Form {
+export function formOf({ filters, after, until, limit }: UserPageRequest): Form {
   const given = new Set<keyof TransactionFilters>()
   for (const name in filters) {
     // The type allows only our own names.
@@ -98,9 +104,9 @@ export function formOf({ filters, after, limit }: UserPageRequest): Form {
   if (given.has('assetSymbols')) leads.push('asset')
   if (kindFilters.some((name) => given.has(name))) leads.push('kind')
   if (given.has('updatedSince')) leads.push('update')
-  const hasPoint = after !== undefined
+  const [hasPoint, hasEnd] = [after !== undefined, until !== undefined]
   const rowsMax = limit <= requestRowsMax ? requestRowsMax : exportRowsMax
-  return { name: `${[...given].join()} ${hasPoint} ${rowsMax}`, given, hasPoint, leads, rowsMax }
+  return { name: `${[...given].join()} ${hasPoint} ${hasEnd} ${rowsMax}`, given, hasPoint, hasEnd, leads, rowsMax }
 }
 
 /** Columns of `shown` that `itemText` needs: the values that the heads of all rows of a connection share. */
@@ -125,6 +131,25 @@ export const itemText = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || s.he
 export interface PageStatement<Request> {
   text: string
   toValues(request: Request): unknown[]
+}
+
+// Texts are kept: assembling one, and looking its name up, took a tenth of a page's time in this process. Requests have
+// a few hundred forms; a flood of others only evicts what is kept.
+const statementsMax = 1_000
+
+/** Gives the statement of this name, which is made when it is wanted for the first time. */
+export type KeepStatement<Request> = (name: string, make: () => PageStatement<Request>) => PageStatement<Request>
+
+export function createStatements<Request>(): KeepStatement<Request> {
+  const statements = new Map<string, PageStatement<Request>>()
+  return (name, make) => {
+    const kept = statements.get(name)
+    if (kept !== undefined) return kept
+    if (statements.size >= statementsMax) statements.clear()
+    const made = make()
+    statements.set(name, made)
+    return made
+  }
 }
 
 export interface Binder<Request> {
@@ -158,7 +183,9 @@ export function pageRows<Request extends UserPageRequest>(form: Form, lead: Lead
   const rows = createLeads(parts).rows[lead](conditions, limit)
   // The query finds a trade of two requested assets twice.
   const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id)' : ''
-  return `select ${once} ${columns} from (${rows}) t join shown s on s.connection_key = t.connection_key
+  // Materialized: a generic plan would otherwise look for the rows once for each connection.
+  return `select ${once} ${columns}
+    from (with found as materialized (${rows}) select * from found) t join shown s on s.connection_key = t.connection_key
     order by ${newestFirst} limit ${limit}`
 }
 
@@ -182,25 +209,41 @@ export function countResult<Request extends UserPageRequest>(form: Form, max: nu
   return `select ${counts.join(', ')}`
 }
 
+/**
+ * Where the next `max` rows of a lead end, as (occurred_at, id); no row when there are fewer. Several assets share them,
+ * and the step ends with the first whose share is used up: down to there, the rows of all assets are looked at.
+ */
+export function stepEnd<Request extends UserPageRequest>(
+  form: Form,
+  { lead, max }: { lead: 'walk' | 'asset'; max: number },
+  binder: Binder<Request>,
+): string {
+  const { ends } = createLeads(createParts(form, binder))
+  return `select t.occurred_at, t.id from (${ends[lead](max)}) t order by ${newestFirst} limit 1`
+}
+
 /** Whether a pending transaction touches an asset: it may have no postings, so its text is read. */
 const documentHasSymbol = (symbols: string): string => `exists (
   select from (select ('{' || t.document)::jsonb as body offset 0) d,
     jsonb_array_elements((d.body -> 'inputs') || (d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) leg
   where leg ->> 'asset_symbol' = any(${symbols}))`
 
-function createParts<Request extends UserPageRequest>({ given, hasPoint }: Form, { bind }: Binder<Request>) {
+function createParts<Request extends UserPageRequest>({ given, hasPoint, hasEnd }: Form, { bind }: Binder<Request>) {
   const has = (name: keyof TransactionFilters): boolean => given.has(name)
   const filter = (name: keyof TransactionFilters): string => bind(({ filters }) => filters[name])
+
+  const point = (get: (request: Request) => TransactionPoint | undefined): string => {
+    const occurredAt = bind((request) => get(request)?.occurredAt)
+    return `${occurredAt}::timestamptz, ${bind((request) => toUuid(get(request)?.id ?? ''))}::uuid`
+  }
 
   // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
   const range = (alias: string, id = 'id'): string => {
     const conditions = [`${alias}.user_key = $1::bigint`]
     if (has('startTime')) conditions.push(`${alias}.occurred_at >= ${filter('startTime')}::timestamptz`)
     if (has('endTime')) conditions.push(`${alias}.occurred_at < ${filter('endTime')}::timestamptz`)
-    if (hasPoint) {
-      const point = `${bind(({ after }) => after?.occurredAt)}::timestamptz, ${bind(({ after }) => after && toUuid(after.id))}::uuid`
-      conditions.push(`(${alias}.occurred_at, ${alias}.${id}) < (${point})`)
-    }
+    if (hasPoint) conditions.push(`(${alias}.occurred_at, ${alias}.${id}) < (${point(({ after }) => after)})`)
+    if (hasEnd) conditions.push(`(${alias}.occurred_at, ${alias}.${id}) >= (${point(({ until }) => until)})`)
     return conditions.join(' and ')
   }
 
@@ -303,7 +346,18 @@ function createLeads(parts: Parts) {
     kind: (limit) => ofKinds('select', 'true', limit),
     update: (limit) => changed('select', `limit ${limit}`),
   }
-  return { rows, keys }
+  const ends: Record<'walk' | 'asset', (max: number) => string> = {
+    walk: (max) =>
+      `select t.occurred_at, t.id from transactions t where ${range('t')}
+       order by ${newestFirst} offset ${max - 1} limit 1`,
+    asset: (max) =>
+      `select p.occurred_at, p.id from unnest(${assetKeys()}) as wanted (asset_key), lateral (
+         select p.occurred_at, p.transaction_id as id from postings p
+         where ${range('p', 'transaction_id')} and p.asset_key = wanted.asset_key
+         order by p.occurred_at desc, p.transaction_id desc
+         offset greatest(${max} / cardinality(${assetKeys()}), ${shareMin}) - 1 limit 1) p`,
+  }
+  return { rows, keys, ends }
 }
 
 /** Steps from one kind of a connection to the next, with one index lookup per step. */

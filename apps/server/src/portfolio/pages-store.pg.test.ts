@@ -3,11 +3,13 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
+import type { InTurn } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { endOf } from './changes-store.ts'
-import { firstSeqAt, type TransactionPoint, type TransactionFilters } from './pages-query-store.ts'
-import { listTransactions, readRemoved, readTransaction, readTransactions } from './pages-store.ts'
+import { firstSeqAt, formOf, type TransactionPoint, type TransactionFilters } from './pages-query-store.ts'
+import { finishPage, listTransactions, readRemoved, readTransaction, readTransactions } from './pages-store.ts'
+import { listFurther } from './page-steps-store.ts'
 import { addConnection, addRows, addUser, seqAt, toId, type TestRow, type TestUser } from './test-portfolio.ts'
 
 interface Row extends TestRow {
@@ -90,6 +92,9 @@ function expectedIds(rows: readonly Row[], filters: TransactionFilters): string[
     .map(({ id }) => id)
 }
 
+/** For one caller alone. */
+const atOnce: InTurn = (work) => work()
+
 const idsIn = (items: string): string[] => (JSON.parse(`[${items}]`) as { id: string }[]).map(({ id }) => id)
 
 describe('a walk over transactions', async () => {
@@ -101,7 +106,7 @@ describe('a walk over transactions', async () => {
   async function readPage(filters: TransactionFilters, limit: number, after: TransactionPoint | undefined) {
     const reading = await readTransactions(db, ann.access, { shape: 'v2', filters, limit, after })
     assert.ok(reading !== undefined)
-    return reading.result.page
+    return finishPage(reading.result, atOnce)
   }
 
   async function walk(filters: TransactionFilters, limit: number): Promise<string[]> {
@@ -120,7 +125,7 @@ describe('a walk over transactions', async () => {
   async function walkRows(filters: TransactionFilters, limit: number): Promise<string[]> {
     const ids: string[] = []
     for (let after: TransactionPoint | undefined; ;) {
-      const page = await listTransactions(db, ann, { filters, limit, after })
+      const page = await listTransactions(db, ann, { filters, limit, after }, atOnce)
       ids.push(...page.flatMap(({ item }) => idsIn(item)))
       const last = page.at(-1)
       if (last === undefined || page.length < limit) return ids
@@ -134,6 +139,19 @@ describe('a walk over transactions', async () => {
       assert.deepEqual(await walkRows({}, limit), expectedIds(rows, {}), `limit ${limit}`)
     }
   })
+
+  /** Walks in steps of a few rows, as over a long history. */
+  async function walkSteps(filters: TransactionFilters, limit: number): Promise<string[]> {
+    const sizes = { rareMax: 0, stepMax: 3 }
+    const ids: string[] = []
+    for (let after: TransactionPoint | undefined; ;) {
+      const page = await listFurther(db, ann, { shape: 'v2', filters, limit, after }, atOnce, sizes)
+      ids.push(...page.flatMap(({ item }) => idsIn(item)))
+      const last = page.at(-1)
+      if (last === undefined || page.length < limit) return ids
+      after = { occurredAt: last.occurred_at, id: last.id }
+    }
+  }
 
   const some = <T>(values: readonly T[]): fc.Arbitrary<T[] | undefined> =>
     fc.option(fc.subarray([...values], { minLength: 1 }), { nil: undefined, freq: 2 })
@@ -153,6 +171,8 @@ describe('a walk over transactions', async () => {
     const property = fc.asyncProperty(filtersIn, fc.integer({ min: 1, max: 40 }), async (filters, limit) => {
       assert.deepEqual(await walk(filters, limit), expectedIds(rows, filters))
       assert.deepEqual(await walkRows(filters, limit), expectedIds(rows, filters))
+      const { leads } = formOf({ filters, limit, after: undefined })
+      if (leads.length > 0) assert.deepEqual(await walkSteps(filters, limit), expectedIds(rows, filters), 'in steps')
     })
     await fc.assert(property, { numRuns: 60 })
   })
@@ -241,7 +261,10 @@ describe('a walk over transactions', async () => {
     }
     const count = async (filters: TransactionFilters): Promise<number> => {
       statements = 0
-      await readTransactions(counting, ann.access, { shape: 'v2', filters, limit: 30, after: undefined })
+      const request = { shape: 'v2', filters, limit: 30, after: undefined } as const
+      const reading = await readTransactions(counting, ann.access, request)
+      assert.ok(reading !== undefined)
+      await finishPage(reading.result, atOnce)
       return statements
     }
     assert.equal(await count({}), 1)

@@ -68,8 +68,8 @@ interface Call<E extends Endpoint> {
   page: E extends { paging: { limitDefault: infer Default } } ? PageCall<Default> : undefined
   log: FastifyBaseLogger
   /**
-   * For what is read after the handler has ended, which has its turn: the later parts of a stream. And for what a
-   * handler that waits reads and writes before it waits.
+   * For what is read after the handler has ended, which has its turn: the later parts of a stream. For what a handler
+   * that waits reads and writes before it waits. And for what an authorized read did not read in its first turn.
    */
   inTurn: InTurn
 }
@@ -103,7 +103,7 @@ interface AuthorizedReadSteps<E extends Endpoint, Found extends { caller: Caller
 interface ServeOptions {
   /** Sees the body before its schema does. It may refuse with a reason that explains more than a missing member. */
   examine?: (body: unknown) => void
-  /** The handler waits for a worker, and holds no connection to the database meanwhile. It takes its turns itself. */
+  /** The handler waits for a worker, or reads in several steps. It takes its turns itself. */
   waits?: boolean
 }
 
@@ -179,8 +179,10 @@ export function createServe(deps: ServeDependencies): Serve {
         await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
         const page = call.page?.claim(subjectOf(found.caller))
-        const answer = await steps.answer(found, { ...call, page, caller: found.caller, log: request.log } as never)
-        deps.onServed?.(found.caller, endpoint)
+        const { caller } = found
+        const inTurn: InTurn = (work) => lines.inTurn(toLine(caller), work)
+        const answer = await steps.answer(found, { ...call, page, caller, log: request.log, inTurn } as never)
+        deps.onServed?.(caller, endpoint)
         return send(reply, endpoint, answer)
       },
     })

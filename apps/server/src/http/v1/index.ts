@@ -1,6 +1,7 @@
 /** Platform v1: the same rules as v2, bare answers, `crypto_source_id` for the provider. No rule lives here. */
 import type { FastifyInstance } from 'fastify'
 import { listAssetsV1, listTransactionsV1, refreshAssetsV1, refreshTransactionsV1 } from '@assay/contract'
+import { finishPage } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerProvider } from './provider.ts'
 import { linkHeaders } from '../paging/pages.ts'
@@ -52,10 +53,10 @@ function registerTransactions(app: FastifyInstance, { serve, portfolio }: FrontD
         },
       })
     },
-    answer: ({ result: { page: shown } }, { page }) => ({
-      text: `[${shown.items}]`,
-      headers: linkHeaders(page.next(shown.end && [shown.end.occurredAt, shown.end.id])),
-    }),
+    async answer({ result }, { page, inTurn }) {
+      const { items, end } = await finishPage(result, inTurn)
+      return { text: `[${items}]`, headers: linkHeaders(page.next(end && [end.occurredAt, end.id])) }
+    },
   })
 }
 

@@ -29,30 +29,35 @@ const mediaTypes: Readonly<Record<Format, string>> = {
 }
 
 export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, slots }: FrontDoors): void {
-  serve(app, exportTransactions, async ({ query, caller, inTurn }) => {
-    checkProviders('provider_ids', query.provider_ids)
-    const { format, ...wanted } = query
-    const owner = ownerOf(caller)
-    const filters = toTransactionFilters(wanted)
-    const listPage = (after: After | undefined): Promise<TransactionItem[]> =>
-      portfolio.listTransactions(owner, { limit: rowsPerPage, after, filters })
-    const allowance = allowanceOf(caller)
-    const listNext = async (after: After): Promise<TransactionItem[]> => {
-      if (!(await oauth.isAllowed(allowance)))
-        throw new Refusal('invalid_token', 'The consent to this export has ended.')
-      return listPage(after)
-    }
-    // Runs before the head of the answer is sent, while a refusal is still possible.
-    const first = await listPage(undefined)
-    const leave = await takeSlot(slots, owner.userKey)
-    const stream = Readable.from(writeLines(format, first, (after) => inTurn(() => listNext(after))))
-    stream.once('close', leave)
-    return {
-      stream,
-      mediaType: mediaTypes[format],
-      headers: { 'Content-Disposition': `attachment; filename="transactions.${format}"` },
-    }
-  })
+  serve(
+    app,
+    exportTransactions,
+    async ({ query, caller, inTurn }) => {
+      checkProviders('provider_ids', query.provider_ids)
+      const { format, ...wanted } = query
+      const owner = ownerOf(caller)
+      const filters = toTransactionFilters(wanted)
+      const listPage = (after: After | undefined): Promise<TransactionItem[]> =>
+        portfolio.listTransactions(owner, { limit: rowsPerPage, after, filters }, inTurn)
+      const allowance = allowanceOf(caller)
+      const listNext = async (after: After): Promise<TransactionItem[]> => {
+        if (!(await inTurn(() => oauth.isAllowed(allowance))))
+          throw new Refusal('invalid_token', 'The consent to this export has ended.')
+        return listPage(after)
+      }
+      // Runs before the head of the answer is sent, while a refusal is still possible.
+      const first = await listPage(undefined)
+      const leave = await takeSlot(slots, owner.userKey)
+      const stream = Readable.from(writeLines(format, first, listNext))
+      stream.once('close', leave)
+      return {
+        stream,
+        mediaType: mediaTypes[format],
+        headers: { 'Content-Disposition': `attachment; filename="transactions.${format}"` },
+      }
+    },
+    { waits: true },
+  )
 }
 
 /** A chunk of text for each page; the next page is asked for when this one has been taken. */

@@ -2,7 +2,7 @@
 import { getTransaction, listTransactions } from '@assay/contract'
 import { notFound } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import { firstSeqAt, type FeedPoint, type TransactionPoint } from '../../portfolio/index.ts'
+import { finishPage, firstSeqAt, type FeedPoint, type TransactionPoint } from '../../portfolio/index.ts'
 import type { Point } from '../paging/cursor.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters } from '../shapes/transaction-filters.ts'
@@ -34,7 +34,9 @@ export function registerTransactions(
       const filters = toTransactionFilters(query)
       return portfolio.readTransactions(token, { shape: 'v2', filters, limit, after, removed })
     },
-    answer({ issues, result: { page: shown, removed } }, { query, page }) {
+    async answer({ issues, result }, { query, page, inTurn }) {
+      const { removed } = result
+      const shown = await finishPage(result, inTurn)
       const next = JSON.stringify(page.next(toPoint(shown.end, removed?.end)))
       const gone = query.updated_since === undefined ? '' : `,"removed":[${removed?.items ?? ''}]`
       return { text: `{"page":{"next":${next}},"data":[${shown.items}],"errors":${JSON.stringify(issues)}${gone}}` }
