@@ -40,6 +40,45 @@ it('HTTP/1.0 with Transfer-Encoding is refused, and what follows on its connecti
   assert.ok(!statuses.includes(200), 'not even without an answer')
 })
 
+it('a request with Upgrade is answered as if it had none, and what follows on its connection is not served (RFC 9110 §7.8)', async (t) => {
+  const begun = Promise.withResolvers<undefined>()
+  const second = Promise.withResolvers<undefined>()
+  const slow = Promise.withResolvers<undefined>()
+  const { url, lines } = await startTestServer(t, {
+    registerMore: (_, app) => {
+      app.server.on('request', ({ url: path }) => (path === '/healthz' ? second.resolve(undefined) : undefined))
+      app.post('/slow', async () => {
+        begun.resolve(undefined)
+        await slow.promise
+        return {}
+      })
+    },
+  })
+  const hidden = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
+  const head = (more: string): string =>
+    `POST /slow HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${more}\r\n`
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const answers: string[] = []
+  socket.on('data', (chunk) => answers.push(String(chunk)))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  // Node does not parse what arrives together with the end of such a request: it would take the body of the second one
+  // for a request.
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n'
+  socket.write(`${head(upgrade)}{}${head(`Content-Length: ${hidden.length}\r\n`)}`)
+  await begun.promise
+  await new Promise((resolve) => socket.write(hidden, resolve))
+  await second.promise
+  slow.resolve(undefined)
+  await closed
+  assert.match(answers.join(''), /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n/i)
+  assert.equal(answers.join('').split('HTTP/1.1 ').length - 1, 1, answers.join(''))
+  const served = lines.map((line) => JSON.parse(line) as { route?: string; status?: number })
+  assert.deepEqual(
+    served.filter(({ route, status }) => route === '/healthz' && status === 200),
+    [],
+  )
+})
+
 it('the address of a caller is known after its connection was reset', async (t) => {
   const [begun, seen] = [Promise.withResolvers<undefined>(), Promise.withResolvers<string>()]
   const { url } = await startTestServer(t, {

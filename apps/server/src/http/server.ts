@@ -24,7 +24,7 @@ import { AccessLine, type Log } from './log.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { MetricsAccess, Scraped } from './system/health.ts'
 import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/problem.ts'
-import { isDoubtful } from './transport/framing.ts'
+import { findDoubt, isLast } from './transport/framing.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
 import { limitUnread, unreadLimits, type UnreadLimits } from './transport/unread.ts'
@@ -133,7 +133,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   /** Sets what every answer carries. */
   function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
     void reply.header('x-request-id', request.id)
-    if (isDoubtful(request.raw)) void reply.header('Connection', 'close')
+    if (isLast(request.raw)) void reply.header('Connection', 'close')
     if (request.routeOptions.config.isPage !== true) void reply.headers(securityHeaders)
     if (isPreflight(request)) return
     addCorsHeaders(request, reply, table, options.widgetOrigins)
@@ -146,7 +146,8 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     addHeaders(request, reply)
     noticeProxy(request)
     unread.admit(request.raw.socket, reply.raw)
-    if (isDoubtful(request.raw)) throw new Refusal('invalid_request', 'HTTP/1.0 does not have Transfer-Encoding')
+    const doubt = findDoubt(request.raw)
+    if (doubt !== undefined) throw new Refusal('invalid_request', doubt)
     checkHost(request, options.loopbackHostsOnly)
     return !isPreflight(request) && answerUnmatched(request, reply, table)
   }

@@ -1,15 +1,36 @@
 /**
- * Transfer-Encoding in a request of HTTP/1.0, which does not have it. Node reads the body in chunks; a proxy in front
- * may have seen another end of the request, and what it took for the body would be served as a request of its own. RFC
- * 9112 §6.1 therefore has the connection closed, whatever else it carries.
+ * Requests whose end a proxy in front may see elsewhere than Node does: what the proxy took for a body would be served
+ * as a request of its own. So such a request is the last of its connection.
+ *
+ * - Transfer-Encoding in a request of HTTP/1.0, which does not have it. Node reads the body in chunks. RFC 9112 §6.1 has
+ *   the connection closed, and the request is refused.
+ * - Upgrade. Node drops what arrives together with the end of such a request, even where nothing upgrades, and parses
+ *   what comes next (onParserExecuteCommon in lib/_http_server.js, Node 24.21): of a request that follows, it may drop
+ *   the head and take the body for a request. Clients may offer an upgrade with any request (h2c), and expect its answer
+ *   when the server ignores the offer (RFC 9110 §7.8), so this one is answered.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-const doubtful = new WeakSet<Socket>()
+/** For each connection that takes no more requests. */
+const lastRequests = new WeakMap<Socket, IncomingMessage>()
 
-/** Whether the end of this request, or of an earlier one on its connection, is in doubt. */
-export function isDoubtful({ httpVersion, headers, socket }: IncomingMessage): boolean {
-  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) doubtful.add(socket)
-  return doubtful.has(socket)
+/** Whether the connection takes no requests behind this one. */
+export function isLast(request: IncomingMessage): boolean {
+  const { headers, socket } = request
+  if (lastRequests.has(socket)) return true
+  const last = headers.upgrade !== undefined || isUnclear(request)
+  if (last) lastRequests.set(socket, request)
+  return last
+}
+
+/** Why this request is refused. */
+export function findDoubt(request: IncomingMessage): string | undefined {
+  if (!isLast(request)) return undefined
+  if (lastRequests.get(request.socket) !== request) return 'the request before was the last of its connection'
+  return isUnclear(request) ? 'HTTP/1.0 does not have Transfer-Encoding' : undefined
+}
+
+function isUnclear({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === '1.0' && headers['transfer-encoding'] !== undefined
 }
