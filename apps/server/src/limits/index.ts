@@ -10,7 +10,7 @@ import { createWindow, type Window } from './window.ts'
 export { parseAddress } from './addresses.ts'
 export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
 export type { Limits, LimitSettings, LimitVerdict } from './asked.ts'
-export { createSlots, type CountedSlots, type Slots } from './slots.ts'
+export { createSlots, takeSlots, type CountedSlots, type Slots } from './slots.ts'
 export { createWindow } from './window.ts'
 
 const windowSeconds = 60

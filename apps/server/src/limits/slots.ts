@@ -8,6 +8,32 @@ export interface Slots {
   leave(key: string): void
 }
 
+export interface WantedSlot {
+  key: string
+  max: number
+  /** What has at most so many, for the refusal. */
+  what: string
+}
+
+/** Takes all of them, or none. Gives what frees them again. */
+export async function takeSlots<Wanted extends WantedSlot>(
+  slots: Slots,
+  wanted: readonly Wanted[],
+): Promise<{ leave: () => void } | { full: Wanted }> {
+  const taken: string[] = []
+  const leave = (): void => {
+    for (const key of taken) slots.leave(key)
+  }
+  for (const one of wanted) {
+    if (!(await slots.take(one.key, one.max))) {
+      leave()
+      return { full: one }
+    }
+    taken.push(one.key)
+  }
+  return { leave }
+}
+
 /** `holder` is the process that asks: all its slots are free when it ends. */
 export interface CountedSlots extends Slots {
   take(key: string, max: number, holder?: number): boolean

@@ -7,7 +7,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Refusal } from '@assay/core'
-import { toNetwork, type Slots } from '../../limits/index.ts'
+import { takeSlots, toNetwork, type Slots } from '../../limits/index.ts'
 
 const lookEveryMs = 300
 const lookIdleMs = 1_000
@@ -48,20 +48,13 @@ export async function followSession(
     { key: `session ${sessionId}`, max: perSessionMax, what: 'A session' },
     { key: `network ${toNetwork(address)}`, max: perNetworkMax, what: 'Sessions of one address' },
   ]
-  const taken: string[] = []
-  const leave = (): void => {
-    for (const key of taken) slots.leave(key)
-  }
-  for (const { key, max, what } of wanted) {
-    if (await slots.take(key, max)) {
-      taken.push(key)
-      continue
-    }
-    leave()
+  const place = await takeSlots(slots, wanted)
+  if ('full' in place) {
+    const { what, max } = place.full
     throw new Refusal('rate_limited', `${what} can be followed ${max} times at once.`, { retryAfterSeconds: 1 })
   }
   const stream = toStream((left) => follow(AbortSignal.any([stopping, left]), () => read(sessionId)))
-  stream.once('close', leave)
+  stream.once('close', place.leave)
   return stream
 }
 

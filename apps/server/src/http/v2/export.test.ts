@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { Refusal } from '@assay/core'
+import { createSlots } from '../../limits/index.ts'
 import type { TransactionItem } from '../../portfolio/index.ts'
 import { toCell } from './csv.ts'
-import { writeLines } from './export.ts'
+import { takePlace, writeLines } from './export.ts'
 
 describe('a cell of the table', () => {
   const table: [string, string][] = [
@@ -87,5 +89,26 @@ describe('the lines of an export', () => {
     const { asked } = source
     await new Promise((resolve) => stream.once('close', resolve))
     assert.ok(source.asked <= asked + 1)
+  })
+})
+
+describe('the places of exports', () => {
+  it('429: a fourth of one application; another application of the user still exports', async () => {
+    const slots = createSlots()
+    const take = (clientId: string, userKey = '1') => takePlace(slots, { userKey, clientId })
+    const leaves = [await take('cli_a'), await take('cli_a'), await take('cli_a')]
+    const isRefused = (error: unknown): boolean => error instanceof Refusal && error.code === 'rate_limited'
+    await assert.rejects(take('cli_a'), isRefused)
+    await take('cli_b')
+    for (const leave of leaves) leave()
+    await take('cli_a')
+  })
+
+  it('429: a tenth of one user, whichever applications ask; the refused one takes no place', async () => {
+    const slots = createSlots()
+    const take = (clientId: string, userKey = '1') => takePlace(slots, { userKey, clientId })
+    for (const clientId of ['cli_a', 'cli_b', 'cli_c']) for (let count = 0; count < 3; count += 1) await take(clientId)
+    for (let count = 0; count < 5; count += 1) await assert.rejects(take('cli_d'), /At most 9 exports of a user/)
+    await take('cli_d', '2')
   })
 })

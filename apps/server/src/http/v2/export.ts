@@ -8,10 +8,10 @@ import { Readable } from 'node:stream'
 import { exportTransactions, type ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { Slots } from '../../limits/index.ts'
+import { takeSlots, type Slots } from '../../limits/index.ts'
 import type { TransactionItem } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { allowanceOf, ownerOf } from '../shapes/owner.ts'
+import { allowanceOf, applicationOf, ownerOf } from '../shapes/owner.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters } from '../shapes/transaction-filters.ts'
 import { csvHeader, toCsvRow } from './csv.ts'
@@ -20,8 +20,12 @@ type Format = 'csv' | 'ndjson'
 type After = { occurredAt: string; id: string }
 
 const rowsPerPage = 500
-/** For one user; a stream that is not read stays open until its connection ends. */
-const openPerUserMax = 3
+/**
+ * A stream that is read slowly stays open for as long as its application likes, so the user's other applications have
+ * places of their own.
+ */
+const openPerApplicationMax = 3
+const openPerUserMax = 9
 
 const mediaTypes: Readonly<Record<Format, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -47,7 +51,7 @@ export function registerExport(app: FastifyInstance, { serve, portfolio, oauth, 
       }
       // Runs before the head of the answer is sent, while a refusal is still possible.
       const first = await listPage(undefined)
-      const leave = await takeSlot(slots, owner.userKey)
+      const leave = await takePlace(slots, applicationOf(caller))
       const stream = Readable.from(writeLines(format, first, listNext))
       stream.once('close', leave)
       return {
@@ -80,10 +84,16 @@ function toLine(format: Format, { item }: TransactionItem): string {
   return format === 'ndjson' ? `${item}\n` : toCsvRow(JSON.parse(item) as ResponseOf<typeof exportTransactions>)
 }
 
-async function takeSlot(slots: Slots, userKey: string): Promise<() => void> {
-  const key = `export ${userKey}`
-  if (await slots.take(key, openPerUserMax)) return () => slots.leave(key)
-  throw new Refusal('rate_limited', `At most ${openPerUserMax} exports of a user run at once.`, {
-    retryAfterSeconds: 5,
-  })
+/** Gives what frees the place. */
+export async function takePlace(
+  slots: Slots,
+  { userKey, clientId }: { userKey: string; clientId: string },
+): Promise<() => void> {
+  const place = await takeSlots(slots, [
+    { key: `export ${userKey} ${clientId}`, max: openPerApplicationMax, what: 'an application for a user' },
+    { key: `export ${userKey}`, max: openPerUserMax, what: 'a user' },
+  ])
+  if ('leave' in place) return place.leave
+  const { max, what } = place.full
+  throw new Refusal('rate_limited', `At most ${max} exports of ${what} run at once.`, { retryAfterSeconds: 5 })
 }
