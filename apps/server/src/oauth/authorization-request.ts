@@ -86,17 +86,18 @@ function chooseRedirectUri(client: Client, sent: string | undefined): string {
 
 /** RFC 6749 §4.1.2 with the issuer of RFC 9207 §2, which distinguishes authorization servers (mix-up). */
 export function toCodeRedirect(issuer: string, to: ReturnAddress, code: string): string {
-  return addQuery(to.redirectUri, { code, state: to.state, iss: issuer })
+  return addToRedirectUri(to.redirectUri, { code, state: to.state, iss: issuer })
 }
 
 /** Undefined when the error must not leave the page. */
 export function findErrorRedirect(issuer: string, error: OAuthError): string | undefined {
   if (error.returnTo === undefined) return undefined
   const { redirectUri, state } = error.returnTo
-  return addQuery(redirectUri, { error: error.code, error_description: error.message, state, iss: issuer })
+  return addToRedirectUri(redirectUri, { error: error.code, error_description: error.message, state, iss: issuer })
 }
 
-function addQuery(uri: string, parameters: Record<string, string | undefined>): string {
+/** The parameters of an answer, behind what the client registered. */
+export function addToRedirectUri(uri: string, parameters: Record<string, string | undefined>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.append(name, value)
   // Joined as text, because a URL object would rewrite the client's own query. A registered URI has no fragment.

@@ -39,6 +39,7 @@ import { introspect, revoke } from './tokens/revoke-introspect.ts'
 import { token } from './tokens/token.ts'
 
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './protocol.ts'
+export { addToRedirectUri } from './authorization-request.ts'
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './protocol.ts'
 export { callerCte, clientCallerCte, type Allowance } from './caller-store.ts'

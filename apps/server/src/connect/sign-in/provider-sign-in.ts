@@ -21,7 +21,7 @@ import type { AddResult, Connections, InTurn } from '../../connections/index.ts'
 import type { Sql } from '../../db/index.ts'
 import type { Keyring } from '../../keys.ts'
 import { examineSeal, sealText, type SealReport } from '../../sealing.ts'
-import type { Oauth } from '../../oauth/index.ts'
+import { addToRedirectUri, type Oauth } from '../../oauth/index.ts'
 import type { Client, Tenants } from '../../tenants/index.ts'
 import { currentKey, findKey, hashSecret, keyIdOf, newSecret, unknownSession } from '../secrets.ts'
 import type { ConnectSession } from '../store.ts'
@@ -119,12 +119,12 @@ export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAn
   const stateHash = hashSecret(answer.state)
   if ('error' in answer) {
     const redirectUri = await store.dropForApplication(deps.db, stateHash)
-    return redirectUri && addParameters(redirectUri, { error: 'access_denied', state: answer.state })
+    return redirectUri && addToRedirectUri(redirectUri, { error: 'access_denied', state: answer.state })
   }
   const handle = newSecret(deps.randomBytes)
   const sealed = await sealText(deps.keyring, boundTo(stateHash), answer.code)
   const redirectUri = await store.keepAnswer(deps.db, stateHash, hashSecret(handle), sealed)
-  return redirectUri && addParameters(redirectUri, { code: handle, state: answer.state })
+  return redirectUri && addToRedirectUri(redirectUri, { code: handle, state: answer.state })
 }
 
 /** The caller that returns from a provider. The page of a connect session does not know which provider it was. */
@@ -207,12 +207,6 @@ function toVerifier(key: Uint8Array, state: string): string {
 
 function boundTo(stateHash: Buffer): string {
   return `provider_state ${stateHash.toString('hex')}`
-}
-
-function addParameters(address: string, parameters: Record<string, string>): string {
-  const url = new URL(address)
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-  return url.href
 }
 
 function unknownState(): Refusal {

@@ -215,6 +215,26 @@ describe('signing in at a provider', async () => {
       await refused(token, { code, state })
     })
 
+    it('the registered address of the application keeps every byte, whether the person agrees or declines', async () => {
+      const token = await tokenOf('app-query@example.com')
+      const registered = 'http://127.0.0.1:4100/callback?next=a%20b~c'
+      const change = (how: string): Promise<number> =>
+        connect.db.execute(`update clients set redirect_uris = ${how}(redirect_uris, $1) where id = 'cli_demo'`, [
+          registered,
+        ])
+      await change('array_append')
+      try {
+        for (const decision of ['allow', 'deny'] as const) {
+          const begun = await beginV2(token, { redirect_uri: registered })
+          const answer = Object.fromEntries(await decide(begun, decision, 'empty:query'))
+          const { body } = await connect.call<{ redirect_to: string }>('POST', '/provider-answers', { body: answer })
+          assert.equal(body.redirect_to.slice(0, registered.length + 1), `${registered}&`, decision)
+        }
+      } finally {
+        await change('array_remove')
+      }
+    })
+
     it('200: v1 begins and completes the same way', async () => {
       const token = await tokenOf('app-v1@example.com')
       const body = { crypto_source_id: 'coinbase', connection: { type: 'oauth2' } }
