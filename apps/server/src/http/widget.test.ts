@@ -89,6 +89,9 @@ describe('the hosted widget', () => {
     ]) {
       assert.match(policyOf((await app.inject(`/connect?${query}`)).headers), /frame-ancestors 'none'$/, query)
     }
+    // A browser reads the whole query, so that the page would see the parameters behind a second question mark, too.
+    const { headers } = await app.inject(`/connect?theme=a?b&${framed}&client_id=cli_known`)
+    assert.match(policyOf(headers), /frame-ancestors https:\/\/app\.example$/)
     const manage = await app.inject(`/connect/manage?${framed}&client_id=cli_known`)
     assert.match(policyOf(manage.headers), /frame-ancestors 'none'$/)
   })

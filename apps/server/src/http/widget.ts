@@ -15,6 +15,7 @@ import { notFound, Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Admission } from './request/admission.ts'
+import { queryOf } from './request/query.ts'
 import type { RouteGroup } from './transport/route-table.ts'
 import { helmetOptions } from './transport/security-headers.ts'
 
@@ -132,7 +133,7 @@ async function findFrameOrigin(
   reply: FastifyReply,
   options: WidgetOptions,
 ): Promise<string | undefined> {
-  const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '')
+  const query = new URLSearchParams(queryOf(request.url))
   const origin = query.get('web_message_origin')
   const clientId = query.get('display') === 'iframe' ? query.get('client_id') : query.get('embedded_by')
   if (origin === null || clientId === null) return undefined
