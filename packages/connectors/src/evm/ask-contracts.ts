@@ -31,28 +31,42 @@ const partMax = 15
  * contracts of such groups are asked, and the others are left out.
  */
 const searchMax = 100
+/** A contract that fails alone is asked once more, after the contract that answers (`last`). */
+const requestsAlone = 3
 /** A call that fails without a verdict of its contract may have taken the node seconds, and counts as this many. */
 const failedWeight = 5
 
 type Group = Unasked['groups'][number]
 
-/** What one contract is asked. Those of known contracts have to come first. */
+/**
+ * What one contract is asked. Those of known contracts have to come first, and then those that are asked in the largest
+ * groups.
+ */
 export interface Question extends ContractCall {
   /** The contract is known to answer soon and briefly: if the call fails, the node did that. */
   isKnown: boolean
+  /** A larger group with it has failed before, and it is asked in one of at most this size. */
+  partSize?: number
   /** Undefined for a contract that is left out. */
   keep(verdict: Verdict | undefined): void
+  /** Its group has failed and is asked again in parts of this size, perhaps not by this call. */
+  narrow?(partSize: number): void
+}
+
+export interface Spending {
+  requests: number
+  requestsMax: number
 }
 
 export interface Asking {
   address: Address
-  /** How many requests to nodes this call has made. */
-  spent: { requests: number }
+  /** How many requests to nodes this call has made, and the most that it may make. */
+  spent: Spending
   hasProgressed: boolean
 }
 
 /** A client that counts its requests. */
-export function withCount(client: ChainClient, spent: Asking['spent']): ChainClient {
+export function withCount(client: ChainClient, spent: Spending): ChainClient {
   return {
     ...client,
     rpc(method, params) {
@@ -63,9 +77,17 @@ export function withCount(client: ChainClient, spent: Asking['spent']): ChainCli
 }
 
 /** No contract was asked yet. */
-export function startAsking(questions: readonly Pick<Question, 'isKnown'>[]): Unasked {
-  const knownCount = questions.filter(({ isKnown }) => isKnown).length
-  const groups = [...split([0, knownCount], callsMax), ...split([knownCount, questions.length], callsMax)]
+export function startAsking(questions: readonly Pick<Question, 'isKnown' | 'partSize'>[]): Unasked {
+  const groups: Group[] = []
+  for (let from = 0; from < questions.length;) {
+    const { isKnown, partSize = callsMax } = questions[from] ?? {}
+    const other = questions.findIndex(
+      (one, at) => at > from && (one.isKnown !== isKnown || (one.partSize ?? callsMax) !== partSize),
+    )
+    const to = other === -1 ? questions.length : other
+    groups.push(...split([from, to], isKnown === true ? callsMax : partSize))
+    from = to
+  }
   return { groups, effort: 0 }
 }
 
@@ -89,9 +111,12 @@ export async function askContracts(
 ): Promise<boolean> {
   while (unasked.groups.length > 0) {
     if (unasked.effort >= effortMax) unasked.groups = unasked.groups.filter((group) => isStillAsked(questions, group))
-    const room = requestsPerCall - asking.spent.requests - countReserved()
-    if (room <= 0) return false
-    await askSome(client, asking, questions, { unasked, count: Math.min(room, groupSize), last })
+    const room = asking.spent.requestsMax - asking.spent.requests - countReserved()
+    const next = unasked.groups.slice(0, groupSize)
+    const isAlone = next.some((group) => sizeOf(group) === 1 && !isKnown(questions, group))
+    const count = Math.floor(room / (last !== undefined && isAlone ? requestsAlone : 1))
+    if (count <= 0) return false
+    await askSome(client, asking, questions, { unasked, count: Math.min(count, groupSize), last })
   }
   return true
 }
@@ -111,8 +136,12 @@ async function askSome(
     asking.hasProgressed = true
     const { verdicts, effort = 0, partSize } = answer.value
     unasked.effort += effort
-    if (partSize !== undefined) return split(group, partSize)
-    for (const [at, { keep }] of questions.slice(...group).entries()) keep(verdicts?.[at])
+    const asked = questions.slice(...group)
+    if (partSize !== undefined) {
+      for (const { narrow } of asked) narrow?.(partSize)
+      return split(group, partSize)
+    }
+    for (const [at, { keep }] of asked.entries()) keep(verdicts?.[at])
     return []
   })
   unasked.groups.unshift(...again)

@@ -18,7 +18,7 @@ import { requestsPerCall, withCount, type Asking } from './ask-contracts.ts'
 import { nativeAsset, nftAsset, toAmount, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchHead, toBigInt, type ChainClient } from './client.ts'
-import { findDecimals, isDue, withDecimals } from './decimals.ts'
+import { findDecimals, isDue, startHearing, withDecimals } from './decimals.ts'
 import { fetchReach } from './index-height.ts'
 import { toAction } from './pages.ts'
 import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
@@ -60,7 +60,7 @@ export async function fetchHoldings(
   { chains, round }: EvmState,
   nowMs: number,
 ): Promise<Holdings> {
-  const spent = { requests: 0 }
+  const spent = { requests: 0, requestsMax: requestsPerCall }
   const counted = clients.map((client) => withCount(client, spent))
   const isOpen = round !== undefined && nowMs - round.startedAtMs < roundMaxMs
   const walk: Walk = {
@@ -172,14 +172,14 @@ async function learnDecimals(client: ChainClient, walk: Walk, read: ChainRound):
   if (search.hasEnded) return true
   const state = getState(walk, client.chain)
   const contracts = state.tokens
-    .filter((token) => isDue(client, token))
-    .map((token) => ({ address: token.address, block: token.unsaid?.block ?? Infinity }))
-  const [found, unsaid] = [new Map<string, number>(), new Set<string>()]
+    .filter(({ decimals, unsaid }) => decimals === undefined && isDue(client, unsaid))
+    .map(({ address, unsaid }) => ({ address, block: unsaid?.block ?? Infinity, unsaid }))
+  const heard = startHearing()
   try {
-    search.hasEnded = await findDecimals(client, walk, { contracts, search, found, unsaid })
+    search.hasEnded = await findDecimals(client, walk, { contracts, search, heard })
     return search.hasEnded
   } finally {
-    const tokens = state.tokens.map((token) => withDecimals(client, token, { found, unsaid }))
+    const tokens = state.tokens.map((token) => withDecimals(client, token, heard))
     walk.chains[client.chain.id] = { ...state, tokens }
   }
 }

@@ -12,6 +12,7 @@ import {
 } from 'viem'
 import type { AccountReader, ConnectorState, Page, RawRecord } from '../kit/connector.ts'
 import { connector } from './connector.ts'
+import { evmDefinition } from './definition.ts'
 import { hourMs } from '@assay/core'
 import { readState } from './state.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
@@ -205,6 +206,92 @@ describe('the decimals of a token', () => {
       held.push(balances.length)
     }
     assert.deepEqual(held, [1, 1, 1, 1, 1, 1, 2, 2])
+  })
+
+  const inBlock = (contract: string, block: number) =>
+    row(contract, { blockNumber: String(block), timeStamp: String(timeOf(block)), hash: word(block) })
+  const contractsFrom = (first: number, count: number): string[] =>
+    Array.from({ length: count }, (_, at) => `0x${(first + at).toString(16).padStart(40, '4')}`)
+  const countCalls = (chain: TestChain): number => chain.methods.filter((method) => method === 'eth_call').length
+  const charged = evmDefinition.streams.find(({ name }) => name === 'erc20')?.cost['rpc'] ?? 0
+
+  it('of contracts that the state has no place for are asked for by what a page charges, until they are zero', async (t) => {
+    const rows = contractsFrom(0x9000, 1_500).map((contract, at) => inBlock(contract, 100 + Math.floor(at / 100)))
+    const { chain, reader } = await openWallet(t, ...rows)
+    chain.hasMulticall = true
+    let { state = {} } = await reader.fetchBalances({})
+    for (let isPartial = true; isPartial;) {
+      const answer = await reader.fetchBalances(state)
+      state = answer.state ?? state
+      isPartial = answer.isPartial === true
+    }
+    assert.equal(readState(state).chains['1']?.tokens.length, 1_500)
+    const bad = contractsFrom(0xa000, 8)
+    chain.lists.set('tokentx', [...rows, ...bad.map((contract) => inBlock(contract, 300))])
+    for (const contract of bad) chain.errors.set(`${contract} ${decimals}`, failing)
+    let { lastingMark } = await walk(open(chain), state)
+    const zero = new Set<string>()
+    const asked: number[] = []
+    for (let run = 0; run < 70; run += 1) {
+      chain.height += 3_600
+      chain.nowMs = timeOf(chain.height) * 1000 + 5_000
+      chain.methods.length = 0
+      const again = await walk(open(chain), state, 17_600, lastingMark)
+      lastingMark = again.lastingMark
+      asked.push(countCalls(chain))
+      for (const { key, unreadable, body } of again.records) {
+        if (unreadable === undefined && body.includes('"contractDecimals":"0"')) zero.add(key)
+      }
+    }
+    assert.ok(Math.max(...asked) <= charged, `${Math.max(...asked)} calls for a page`)
+    assert.deepEqual([asked.slice(-5), zero.size, lastingMark], [[0, 0, 0, 0, 0], 8, '[]'])
+  })
+
+  it('of many contracts are found after some runs when a few of them fail', async (t) => {
+    const good = contractsFrom(0xb000, 180)
+    const { chain } = await openWallet(t, ...good.map((contract) => inBlock(contract, 300)))
+    chain.hasMulticall = true
+    const bad = good.filter((_, at) => at % 60 === 0)
+    for (const contract of bad) chain.errors.set(`${contract} ${decimals}`, failing)
+    let { lastingMark } = await walk(open(chain), {})
+    for (let run = 0; run < 15; run += 1) lastingMark = (await walk(open(chain), {}, 17_600, lastingMark)).lastingMark
+    const late = JSON.parse(lastingMark ?? '') as { contract: string; decimals?: number }[]
+    assert.deepEqual(
+      late.filter((one) => one.decimals === undefined).map((one) => one.contract),
+      bad,
+    )
+  })
+
+  it('of a known token are waited for, however many contracts of strangers wait', async (t) => {
+    const bad = contractsFrom(0xc000, 250)
+    const { chain } = await openWallet(t, ...bad.map((contract) => inBlock(contract, 300)), inBlock(usdc, 301))
+    chain.hasMulticall = true
+    for (const contract of bad) chain.errors.set(`${contract} ${decimals}`, failing)
+    chain.calls.set(`${usdc} ${decimals}`, 'revert')
+    const before = await walk(open(chain), {})
+    assert.equal(before.records.filter(isUnreadable).length, 251)
+    chain.calls.delete(`${usdc} ${decimals}`)
+    const { records } = await walk(open(chain), {}, 17_600, before.lastingMark)
+    assert.deepEqual(
+      records.map(({ key, unreadable }) => [key, unreadable]),
+      before.records.slice(-1).map(({ key }) => [key, undefined]),
+    )
+  })
+
+  it('are asked for by no call with more requests than it charges', async (t) => {
+    const bad = contractsFrom(0xd000, 60)
+    const { chain, reader } = await openWallet(t, ...bad.map((contract) => row(contract)))
+    chain.hasMulticall = true
+    for (const contract of bad) chain.errors.set(`${contract} ${decimals}`, failing)
+    let state: ConnectorState = {}
+    for (let isPartial = true, calls = 0; isPartial; calls += 1) {
+      chain.methods.length = 0
+      const answer = await reader.fetchBalances(state)
+      assert.ok(chain.methods.length <= (connector.budget.balances['rpc'] ?? 0), `${chain.methods.length} requests`)
+      state = answer.state ?? state
+      isPartial = answer.isPartial === true
+      assert.ok(calls < 30, `${calls} calls`)
+    }
   })
 
   for (const tokenDecimal of ['', null, undefined, '0', '18', '255', 'six']) {

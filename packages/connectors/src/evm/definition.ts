@@ -17,6 +17,12 @@ const walletApps = [
   { name: 'Trust Wallet', menu: ['Receive', 'Ethereum'], shows: 'address' },
 ] as const
 
+/**
+ * The most requests of a page to find out the decimals of contracts that the balances have no place for. A group has 150
+ * contracts and a page 1,000 rows. Two more find the times of the edges of a window.
+ */
+export const decimalsRequestsPerPage = 8
+
 export const evmDefinition = {
   metadata: {
     provider_id: 'evm',
@@ -58,7 +64,7 @@ export const evmDefinition = {
       openToStrangers: true,
       providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
     }),
-    listStream('erc20', { openToStrangers: true }),
+    listStream('erc20', { openToStrangers: true, cost: { index: 1, rpc: decimalsRequestsPerPage + 2 } }),
     listStream('erc721', { openToStrangers: true }),
     listStream('erc1155', { openToStrangers: true }),
     listStream('withdrawals', {

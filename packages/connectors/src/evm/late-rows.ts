@@ -11,8 +11,21 @@ import { z } from 'zod'
 const span = z.object({ first: z.number(), last: z.number() })
 type Span = z.infer<typeof span>
 
+/** How a contract was asked for its decimals that has not said them. */
+export const tries = z.object({
+  /** How often it was asked in vain, and when it was last. */
+  times: z.number(),
+  atMs: z.number(),
+  /** Larger groups with it have failed. */
+  partSize: z.number().exactOptional(),
+})
+export type Tries = z.infer<typeof tries>
+
 export const lateRows = span.extend({
   contract: z.string(),
+  /** Absent until it has said them, and for a contract of the state, which has its own. */
+  decimals: z.number().exactOptional(),
+  unsaid: tries.exactOptional(),
   /** Pages are tried one by one: where the next one begins, and between which blocks something is still missing. */
   tried: z.object({ next: z.number(), missing: span.nullable() }).exactOptional(),
   restsUntilMs: z.number().exactOptional(),
@@ -22,24 +35,33 @@ export type LateRows = z.infer<typeof lateRows>
 /** In place of a contract: the wallet's own transactions, whose receipts the node did not have. */
 export const ofReceipts = 'receipts'
 
-/** Strangers decide how many contracts fail. Rows of further ones stay unreadable. */
-const contractsMax = 200
+/** Strangers decide how many contracts fail. Rows of further ones stay unreadable, except those of known tokens. */
+const strangersMax = 200
 
 /** One span for each contract. */
-export function mergeLate(all: readonly LateRows[]): LateRows[] {
+export function mergeLate(all: readonly LateRows[], isKnown: (contract: string) => boolean): LateRows[] {
   const merged = new Map<string, LateRows>()
+  let strangers = 0
   for (const one of all) {
-    const known = merged.get(one.contract)
-    if (known !== undefined) merged.set(one.contract, widen(known, one))
-    else if (merged.size < contractsMax) merged.set(one.contract, one)
+    const before = merged.get(one.contract)
+    const isStranger = before === undefined && !isKnown(one.contract)
+    if (isStranger && strangers === strangersMax) continue
+    if (isStranger) strangers += 1
+    merged.set(one.contract, before === undefined ? one : widen(before, one))
   }
   return [...merged.values()]
 }
 
-/** The tries begin again, because they may have passed what is new. */
-function widen(known: LateRows, { contract, first, last, restsUntilMs }: LateRows): LateRows {
+/** The pages of receipts begin again, because they may have passed what is new. */
+function widen(known: LateRows, { contract, first, last, restsUntilMs, ...heard }: LateRows): LateRows {
   const rests = restsUntilMs === undefined ? {} : { restsUntilMs }
-  return { contract, ...joinSpans(known, { first, last }), ...rests }
+  const { decimals = known.decimals } = heard
+  const unsaid = (known.unsaid?.atMs ?? -1) > (heard.unsaid?.atMs ?? -1) ? known.unsaid : heard.unsaid
+  return {
+    ...{ contract, ...joinSpans(known, { first, last }), ...rests },
+    ...(decimals === undefined ? {} : { decimals }),
+    ...(unsaid === undefined ? {} : { unsaid }),
+  }
 }
 
 function joinSpans(a: Span, b: Span): Span {

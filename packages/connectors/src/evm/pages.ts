@@ -25,8 +25,8 @@ import { toRawRecord } from '../kit/records.ts'
 import { isFungible } from './assets.ts'
 import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
-import type { FindDecimals } from './decimals.ts'
-import type { StreamName } from './definition.ts'
+import { isKnownToken, type FindDecimals } from './decimals.ts'
+import { decimalsRequestsPerPage, type StreamName } from './definition.ts'
 import { afterPage, afterTry, lateReceipts, lateRows, mergeLate, ofReceipts, type LateRows } from './late-rows.ts'
 import {
   headReaders,
@@ -38,6 +38,7 @@ import {
   type Head,
   type Receipt,
 } from './records.ts'
+import type { Spending } from './ask-contracts.ts'
 import type { Token } from './state.ts'
 
 const actions: Readonly<Record<StreamName, string>> = {
@@ -118,14 +119,17 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : { records: [], missing: [] }
   const missed = cut === undefined ? [] : [toMissed(cut, kept)]
-  const shown = stream === 'erc20' ? await withDecimals(context, kept) : kept.map(toReadable)
+  const isKnown = (contract: string): boolean => isKnownToken(client, contract)
+  const lateBefore = mergeLate([...readLastingMark(lastingMark).late, ...at.late], isKnown)
+  const spent = { requests: 0, requestsMax: decimalsRequestsPerPage }
+  const shown = stream === 'erc20' ? await withDecimals(context, kept, lateBefore, spent) : kept.map(toReadable)
   const records = [...shown.map(({ record }) => record), ...receipts.records, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
   const lateRead = [...shown.flatMap((one) => one.late ?? []), ...lateReceipts(receipts.missing, nowMs)]
-  const late = mergeLate([...walked.late, ...lateRead])
+  const late = mergeLate([...walked.late, ...lateRead], isKnown)
   if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
   // Other windows of the list may have ended since this walk began.
-  const again = await readLate(context, mergeLate([...readLastingMark(lastingMark).late, ...late]))
+  const again = await readLate(context, mergeLate([...lateBefore, ...late], isKnown), spent)
   const ended = await finish(context, window, lastingMark, { ...walked, late: again.late })
   return { records: [...records, ...again.records], next: null, ...ended }
 }
@@ -385,25 +389,33 @@ function toReadable({ record }: ReadRow): Readable {
 async function withDecimals(
   { client, tokens, findDecimals }: PageContext,
   rows: readonly ReadRow[],
+  lateBefore: readonly LateRows[],
+  spent: Spending,
 ): Promise<Readable[]> {
   const contracts = rows.map(({ record: { body, unreadable } }): string | undefined => {
     const token = unreadable === undefined ? parseToken(body) : undefined
     return token !== undefined && isFungible(client.chain, token) ? token.contractAddress : undefined
   })
-  const asked = rows.flatMap(({ block }, index): [string, number][] => {
+  const before = new Map(lateBefore.map((one) => [one.contract, one]))
+  const asked = rows.flatMap(({ block }, index): [string, LateRows][] => {
     const contract = contracts[index]
-    return contract === undefined ? [] : [[contract, block]]
+    return contract === undefined ? [] : [[contract, { ...before.get(contract), ...ofBlock(contract, block) }]]
   })
-  const decimals = await findDecimals(tokens, new Map(asked.toReversed()))
+  const answered = await findDecimals(tokens, [...new Map(asked.toReversed()).values()], spent)
+  const heard = new Map(answered.map((one) => [one.contract, one]))
   return rows.map(({ row, record, block }, index): Readable => {
     const contract = contracts[index]
     if (contract === undefined) return { record }
-    const said = decimals.get(contract)
-    const body = JSON.stringify({ ...(row as object), contractDecimals: said === undefined ? said : String(said) })
-    if (said !== undefined) return { record: { ...record, body } }
+    const { decimals, ...late } = { ...heard.get(contract), ...ofBlock(contract, block) }
+    const body = JSON.stringify({ ...(row as object), contractDecimals: decimals?.toString() })
+    if (decimals !== undefined) return { record: { ...record, body } }
     const unreadable = 'the contract has not said its decimals yet'
-    return { record: { ...record, body, unreadable }, late: { contract, first: block, last: block } }
+    return { record: { ...record, body, unreadable }, late }
   })
+}
+
+function ofBlock(contract: string, block: number): LateRows {
+  return { contract, first: block, last: block }
 }
 
 /**
@@ -411,29 +423,27 @@ async function withDecimals(
  * wait for the next reads of the list. It is one request more than the page is charged for, and mends what is covered
  * already, so a failure does not fail the page: that contract goes behind the others.
  */
-async function readLate(context: PageContext, late: readonly LateRows[]): Promise<LateRead> {
-  const ready = await findReady(context, late)
-  if (ready === undefined) return { records: [], late: [...late] }
-  const waiting = late.filter((one) => one !== ready)
+async function readLate(context: PageContext, given: readonly LateRows[], spent: Spending): Promise<LateRead> {
+  const isKnown = (contract: string): boolean => isKnownToken(context.client, contract)
+  let [waiting, ready]: [readonly LateRows[], LateRows | undefined] = [given, undefined]
   try {
+    const late = given[0]?.contract === ofReceipts ? given : await context.findDecimals(context.tokens, given, spent)
+    ready = findReady(context, late)
+    waiting = late.filter((one) => one !== ready)
+    if (ready === undefined) return { records: [], late: [...late] }
     const read = await (ready.contract === ofReceipts ? readLateReceipts : readLateRows)(context, ready)
-    return { records: read.records, late: mergeLate([...waiting, ...read.late]) }
+    return { records: read.records, late: mergeLate([...waiting, ...read.late], isKnown) }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    return { records: [], late: mergeLate([...waiting, ready]) }
+    return { records: [], late: mergeLate([...waiting, ...(ready === undefined ? [] : [ready])], isKnown) }
   }
 }
 
-async function findReady(
-  { findDecimals, tokens, nowMs }: PageContext,
-  late: readonly LateRows[],
-): Promise<LateRows | undefined> {
+function findReady({ nowMs }: PageContext, late: readonly LateRows[]): LateRows | undefined {
   const [first] = late
-  if (first === undefined) return undefined
   // The list of transactions waits for nothing else.
-  if (first.contract === ofReceipts) return (first.restsUntilMs ?? 0) > nowMs ? undefined : first
-  const decimals = await findDecimals(tokens, new Map(late.map((one) => [one.contract, one.first])))
-  return late.find(({ contract }) => decimals.has(contract))
+  if (first?.contract === ofReceipts) return (first.restsUntilMs ?? 0) > nowMs ? undefined : first
+  return late.find(({ decimals }) => decimals !== undefined)
 }
 
 /**
@@ -476,7 +486,8 @@ async function readLateRows(context: PageContext, late: LateRows): Promise<LateR
   const window: Window = { unit: 'block', start: first, end: last + 1 }
   const from = { ...startAt(first), unseen: [], shown: [], late: [] }
   const read = readRows('erc20', rows, window, from, { ...height, finalBlock: height.height - client.chain.depth })
-  const readable = await withDecimals(context, read)
+  // Its decimals are known, so no contract is asked.
+  const readable = await withDecimals(context, read, [late], { requests: 0, requestsMax: 0 })
   const blocks = read.map(({ block }) => block)
   return { records: readable.map(({ record }) => record), late: afterPage(late, blocks) }
 }

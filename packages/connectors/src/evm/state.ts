@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import { tokenAsset, type Contract } from './assets.ts'
 import { getChain, type Chain } from './chains.ts'
+import { tries } from './late-rows.ts'
 
 const tokenSchema = z.object({
   address: z.string(),
@@ -14,11 +15,8 @@ const tokenSchema = z.object({
   name: z.string(),
   /** As the contract says. Absent until it has. */
   decimals: z.number().exactOptional(),
-  /**
-   * Until then: a block in which the token was transferred, how often its contract was asked in vain, and when it was
-   * last.
-   */
-  unsaid: z.object({ block: z.number(), times: z.number(), atMs: z.number() }).exactOptional(),
+  /** Until then: a block in which the token was transferred, and how its contract was asked. */
+  unsaid: z.object({ block: z.number(), ...tries.shape }).exactOptional(),
 })
 const nftSchema = z.object({
   address: z.string(),
