@@ -42,6 +42,19 @@ export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> 
   }
 }
 
+/**
+ * What a node says of a token account beside its mint and its amount. Any stranger can open thousands of accounts for a
+ * wallet, and those of Token-2022 have extensions of any length. Without this, 28,000 accounts filled an answer, and the
+ * balances of the wallet could not be read.
+ *
+ * The accounts are not asked for in bytes: the decimals of a token are in its mint, and the mints would take hundreds of
+ * further calls.
+ */
+const omittedMembers = [
+  ...['extensions', 'delegate', 'delegatedAmount', 'closeAuthority', 'rentExemptReserve', 'owner', 'state'],
+  ...['uiAmount', 'uiAmountString', 'program', 'type', 'executable', 'rentEpoch', 'space'],
+]
+
 export interface Holdings {
   balances: Balance[]
   tokens: string[]
@@ -53,14 +66,15 @@ export interface Holdings {
 export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: SolanaState): Promise<Holdings> {
   const { address } = state
   // One request, so that everything comes from nearly the same moment.
-  const [wallet, found, ...owned] = await rpc.fetchAll([
+  const calls = [
     { method: 'getBalance', params: [address, { commitment }] },
     { method: 'getProgramAccounts', params: toStakeSearch(address) },
     ...tokenPrograms.map((programId) => ({
       method: 'getTokenAccountsByOwner',
       params: [address, { programId }, { encoding: 'jsonParsed', commitment }],
     })),
-  ])
+  ]
+  const [wallet, found, ...owned] = await rpc.fetchAll(calls, omittedMembers)
   const balance = readResult('getBalance', balanceAnswer, wallet)
   const tokens = tokenPrograms.flatMap((program, index) =>
     toTokens(program, readResult('getTokenAccountsByOwner', tokensAnswer, owned[index])),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { base58 } from '@scure/base'
-import { toAssociatedAddress } from './addresses.ts'
+import { toAssociatedAddress, tokenPrograms } from './addresses.ts'
 import { nativeMint } from './assets.ts'
 import { connector } from './connector.ts'
 import { toMetadataAddress } from './names.ts'
@@ -108,6 +108,38 @@ describe('a Solana wallet', () => {
     assert.ok(lengths.every((length) => length < 500_000))
     assert.deepEqual([balances[0]?.assetId, balances.length], ['crypto:solana', 251])
     assert.ok(balances.slice(1).every(({ symbol, name }) => symbol === 'FREE' && name === 'Free'))
+  })
+
+  it('has its balances when a stranger has opened 49,000 token accounts for it', async () => {
+    const node = startNode()
+    node.lamports.set(wallet, 2_000_000_000n)
+    node.tokens.push({ pubkey: 'Own', mint: usdc, amount: 5_000_000n })
+    for (let at = 0; at < 48_999; at += 1) {
+      node.tokens.push({ pubkey: `Strange${String(at).padStart(36, '1')}`, mint: usdc, amount: 0n })
+    }
+    const { balances } = await open(node).fetchBalances({ address: wallet })
+    assert.deepEqual(
+      balances.map(({ assetId, liquid }) => [assetId, liquid]),
+      [
+        ['crypto:solana', '2'],
+        ['crypto:usd-coin', '5'],
+      ],
+    )
+  })
+
+  it('has its balances when such accounts have the longest extensions', async () => {
+    const node = startNode()
+    node.lamports.set(wallet, 2_000_000_000n)
+    const extensions = [{ extension: 'confidentialTransferAccount', state: { elgamalPubkey: 'A'.repeat(2_000) } }]
+    for (let at = 0; at < 10_000; at += 1) {
+      const pubkey = `Strange${String(at).padStart(36, '1')}`
+      node.tokens.push({ pubkey, mint: usdc, amount: 0n, program: tokenPrograms[1], extensions })
+    }
+    const { balances } = await open(node).fetchBalances({ address: wallet })
+    assert.deepEqual(
+      balances.map(({ assetId, liquid }) => [assetId, liquid]),
+      [['crypto:solana', '2']],
+    )
   })
 
   it('asks for a limited number of names, and calls the other tokens by their mints', async () => {

@@ -24,8 +24,11 @@ export interface Rpc {
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T>
   /** The answer to store: written out again, every number is unchanged. */
   fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown>
-  /** Several calls in one request, verbatim and in their order. */
-  fetchAll(calls: readonly Call[]): Promise<Outcome[]>
+  /**
+   * Several calls in one request, verbatim and in their order. Members that may be long and are not used can be left
+   * out of their results.
+   */
+  fetchAll(calls: readonly Call[], omittedMembers?: readonly string[]): Promise<Outcome[]>
 }
 
 /** The results of several calls; the first error is thrown. */
@@ -71,9 +74,12 @@ export const digits = z.string().regex(/^\d{1,20}$/)
 
 export function createRpc(io: Io): Rpc {
   const url = io.baseUrl ?? io.chainUrls?.['solana']?.rpc ?? solanaDefinition.baseUrl
-  async function post(body: object): Promise<unknown> {
+  async function post(body: object, omittedMembers?: readonly string[]): Promise<unknown> {
     const headers = { 'Content-Type': 'application/json' }
-    return parseJsonVerbatim(await fetchText(io, url, { method: 'POST', headers, body: JSON.stringify(body) }))
+    const omitting = omittedMembers === undefined ? {} : { omittedMembers }
+    return parseJsonVerbatim(
+      await fetchText(io, url, { method: 'POST', headers, body: JSON.stringify(body), ...omitting }),
+    )
   }
   async function fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown> {
     const outcome = readOutcome(method, await post({ jsonrpc: '2.0', id: 1, method, params }))
@@ -82,9 +88,12 @@ export function createRpc(io: Io): Rpc {
   }
   return {
     fetchVerbatim,
-    async fetchAll(calls) {
+    async fetchAll(calls, omittedMembers) {
       if (calls.length === 0) return []
-      const answers = await post(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })))
+      const answers = await post(
+        calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })),
+        omittedMembers,
+      )
       if (!Array.isArray(answers)) throw readRefusal(answers)
       const byId = new Map(
         answers.map((answer: unknown) => [

@@ -77,7 +77,15 @@ export interface TestNode {
   transactions: TestTransaction[]
   /** Lists beside those that follow from the accounts of the transactions. */
   lamports: Map<string, bigint>
-  tokens: { pubkey: string; mint: string; amount: bigint; decimals?: number; lamports?: bigint; program?: string }[]
+  tokens: {
+    pubkey: string
+    mint: string
+    amount: bigint
+    decimals?: number
+    lamports?: bigint
+    program?: string
+    extensions?: readonly object[]
+  }[]
   stakes: Map<string, bigint>
   /** By address, as `getMultipleAccounts` gives them. */
   accounts: Map<string, object>
@@ -201,14 +209,14 @@ export function toNamedMint({ name, symbol, more = '' }: { name: string; symbol:
 function listTokens(node: TestNode, owner: string, programId: string): object[] {
   return node.tokens
     .filter(({ program = tokenProgram }) => program === programId)
-    .map(({ pubkey, mint, amount, decimals = 6, lamports = rent }) => ({
-      pubkey,
-      account: {
-        lamports,
-        owner: programId,
-        data: { parsed: { info: { mint, owner, tokenAmount: { amount: String(amount), decimals } } } },
-      },
-    }))
+    .map(({ pubkey, mint, amount, decimals = 6, lamports = rent, extensions }) => {
+      const tokenAmount = { amount: String(amount), decimals, uiAmount: null, uiAmountString: '0' }
+      const more = extensions === undefined ? {} : { extensions }
+      const info = { ...more, isNative: false, mint, owner, state: 'initialized', tokenAmount }
+      const data = { parsed: { info, type: 'account' }, program: 'spl-token', space: 165 }
+      const rentEpoch = 18_446_744_073_709_551_615n
+      return { pubkey, account: { data, executable: false, lamports, owner: programId, rentEpoch, space: 165 } }
+    })
 }
 
 interface Edges {
