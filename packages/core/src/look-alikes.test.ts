@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { toShortAddress, withDistinctName } from './look-alikes.ts'
+import { isDisguised, toShortAddress, withDistinctName } from './look-alikes.ts'
 
 const onEthereum = `evm:1:0xdead${'0'.repeat(32)}beef`
 const onSolana = 'solana:DecXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'
@@ -39,6 +39,13 @@ describe('a token whose contract is not in the registry', () => {
     }
   })
 
+  it('in letters of any alphabet, also where the table of look-alikes has no such letter', () => {
+    for (const symbol of ['ꓐꓔꓚ', 'ᎬᎢᎻ', 'ꓢꓳꓡ', 'USDϹ', 'DAӀ', 'ꓑAXG', 'USᴅC', 'USDÇ', 'USD₮', 'UꙄDC', '泰达币']) {
+      const { symbol: shown, name } = withDistinctName({ assetId: onEthereum, symbol, name: symbol })
+      assert.deepEqual([shown, name], [`${symbol} (0xdead…beef)`, `${symbol} (0xdead…beef)`])
+    }
+  })
+
   it('keeps a symbol and a name of its own, and everything else about it', () => {
     for (const token of [
       { assetId: onEthereum, symbol: 'MYOWN', name: 'A token with a name of its own' },
@@ -46,6 +53,32 @@ describe('a token whose contract is not in the registry', () => {
       { assetId: onSolana, symbol: 'DecX…B263', amount: '1' },
     ]) {
       assert.deepEqual(withDistinctName(token), token)
+    }
+  })
+})
+
+describe('a symbol', () => {
+  it('is disguised when it looks like a known one in letters of another alphabet', () => {
+    for (const symbol of [
+      'ꓐꓔꓚ',
+      'ᎬᎢᎻ',
+      'ꓢꓳꓡ',
+      'USDϹ',
+      'DAӀ',
+      'ꓑAXG',
+      'USᴅC',
+      'USDÇ',
+      'UꙄDC',
+      'U\u200BSDC',
+      'ＵＳＤＣ',
+    ]) {
+      assert.ok(isDisguised(symbol), symbol)
+    }
+  })
+
+  it('is not disguised when it is plain, or when it only has letters of its own alphabet', () => {
+    for (const symbol of ['USDC', 'usdc', 'USDC.e', '泰达币', 'USD币', '龙DOGE', 'ЖЩЯ', 'Ω']) {
+      assert.ok(!isDisguised(symbol), symbol)
     }
   })
 })
