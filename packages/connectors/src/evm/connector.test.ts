@@ -131,6 +131,9 @@ describe('balances', () => {
       ['evm:56', '0x42981d0bfbaf196529376ee702f2a9eb9092fcb5'],
       ['evm:56', '0x3ad9594151886ce8538c1ff615efa2385a8c3a88'],
       ['evm:56', '0xbededdf2ef49e87037c4fb2ca34d1ff3d3992a11'],
+      ['evm:43114', '0x6e7f5c0b9f4432716bdd0a77a3601291b9d9e985'],
+      ['evm:1', '0x0aacfbec6a24756c20d41914f2caba817c0d8521'],
+      ['evm:137', '0x62f594339830b90ae4c084ae7d223ffafd9658a7'],
     ] as const
     const found = contracts.map(([chain, contract]) => findAssetByContract(chain, contract)?.assetId)
     assert.deepEqual(found, rebasing)

@@ -79,11 +79,15 @@ export const evmDefinition = {
   // Lido pays its holders by changing what balanceOf says, once a day and without a Transfer event
   // (docs.lido.fi/guides/lido-tokens-integration-guide). Origin's tokens do the same when their yield is harvested
   // (github.com/OriginProtocol/origin-dollar, contracts/contracts/token/OUSD.sol, changeSupply). The others descend from
-  // REFLECT: each transfer of anyone pays a fee, which raises the balances of all holders in the same way.
+  // REFLECT: each transfer of anyone pays a fee, which raises the balances of all holders in the same way. SPORE does on
+  // Avalanche (0x6e7f…e985 has REFLECT's reflect and tokenFromReflection). YAM multiplied all balances until the end of
+  // 2020 (docs.yam.finance/yam/history) and SPHERE every half hour until June 2022 (forum.balancer.fi, BIP-172): wallets
+  // that held them then have more than was transferred to them.
   rebasing: [
     ...['crypto:staked-ether', 'crypto:origin-dollar', 'crypto:origin-ether'],
     ...['crypto:hoge-finance', 'crypto:kishu-inu', 'crypto:saitama-inu', 'crypto:safemoon-inu'],
-    ...['crypto:safemoon-2', 'crypto:safemars', 'crypto:feg-bsc'],
+    ...['crypto:safemoon-2', 'crypto:safemars', 'crypto:feg-bsc', 'crypto:spore'],
+    ...['crypto:yam-2', 'crypto:sphere-finance'],
   ],
   baseUrl: 'https://eth.blockscout.com',
   hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
