@@ -2,7 +2,7 @@ import { minuteMs } from './durations.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseDecimal } from './decimal.ts'
+import { compare, isPositive, parseDecimal, subtract } from './decimal.ts'
 import type { TransactionDraft } from './transactions.ts'
 import {
   arrivalMaxMs,
@@ -54,6 +54,16 @@ describe('by hash', () => {
     assert.deepEqual(arriving('0.9'), ['out in 0.9'])
     assert.deepEqual(arriving('0.49'), [])
     assert.deepEqual(arriving('1.00000001'), [])
+  })
+
+  it('a part of a payment with a stated fee is a suggestion: the rest went to others', () => {
+    const outgoing = leg('out', { hash: 'h', fee: decimal('0.0005') })
+    const arriving = (amount: string): string[] => pairs(outgoing, leg('in', { hash: 'h', amount: decimal(amount) }))
+    assert.deepEqual(arriving('0.7'), ['out in 0.4'])
+    assert.deepEqual(arriving('0.999'), ['out in 0.4'])
+    assert.deepEqual(arriving('0.49'), [])
+    const other = leg('in2', { amount: decimal('1'), connectionId: 'con_c' })
+    assert.deepEqual(pairs(outgoing, leg('in1', { hash: 'h', amount: decimal('0.7') }), other), ['out in1 0.4'])
   })
 
   it('two withdrawals in one hash are distinguished by amount', () => {
@@ -245,7 +255,10 @@ describe('for any set of legs', () => {
           const hasProof =
             isShared(outgoing?.hash, incoming?.hash) || isShared(outgoing?.toAddress, incoming?.toAddress)
           assert.ok(confidence > 0 && confidence <= 1)
-          assert.equal(confidence >= certainFrom, hasProof)
+          // If a fee is stated and even less has arrived, the rest went to others.
+          const { amount = decimal('0'), fee = decimal('0') } = outgoing ?? {}
+          const isPart = compare(incoming?.amount ?? amount, subtract(amount, fee)) < 0 && isPositive(fee)
+          assert.equal(confidence >= certainFrom, hasProof && !isPart)
         }
       }),
     )

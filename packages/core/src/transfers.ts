@@ -8,7 +8,7 @@
  * deposit and a withdrawal, but would not find two that were mixed up. So the match of a leg depends on legs at most
  * `fateReach` candidate pairs away, and only legs near a change must be judged again.
  */
-import { compare, multiply, parseDecimal, subtract, sum, type Decimal } from './decimal.ts'
+import { compare, isPositive, multiply, parseDecimal, subtract, sum, type Decimal } from './decimal.ts'
 import { dayMs, hourMs } from './durations.ts'
 import type { TransactionDraft } from './transactions.ts'
 
@@ -53,14 +53,17 @@ export const certainFrom = 0.5
 
 /**
  * The strongest comes first. A hash names one transfer on a chain, but one hash can carry several withdrawals, which
- * differ by address, then by amount. Less than was sent may arrive, because of a fee that the venue does not report.
+ * differ by address, then by amount. Less than was sent may arrive, because of a fee that the venue does not report. If
+ * the sender states a fee in the same asset, there is no other: a Bitcoin payment has several recipients, and what did
+ * not arrive here was paid to someone else.
  */
 const evidences = {
   hash_address_amount: { rank: 0, confidence: 1 },
   hash_amount: { rank: 1, confidence: 1 },
   hash_less: { rank: 2, confidence: 0.9 },
   address_amount_time: { rank: 3, confidence: 0.95 },
-  amount_time: { rank: 4, confidence: 0.4 },
+  hash_part: { rank: 4, confidence: 0.4 },
+  amount_time: { rank: 5, confidence: 0.4 },
 } as const
 type Evidence = (typeof evidences)[keyof typeof evidences]
 
@@ -224,7 +227,10 @@ function findEvidence(outgoing: TransferLeg, incoming: TransferLeg): Evidence | 
     if (outgoing.hash !== incoming.hash) return undefined
     if (amountFits) return addressesKnown ? evidences.hash_address_amount : evidences.hash_amount
     const arrives = compare(incoming.amount, multiply(outgoing.amount, partArriving)) >= 0
-    return arrives && compare(incoming.amount, outgoing.amount) < 0 ? evidences.hash_less : undefined
+    if (!arrives || compare(incoming.amount, outgoing.amount) >= 0) return undefined
+    const [, lessFee] = arrivingAmounts(outgoing)
+    const isPart = isPositive(outgoing.fee) && compare(incoming.amount, lessFee) < 0
+    return isPart ? evidences.hash_part : evidences.hash_less
   }
   const tookMs = incoming.occurredAtMs - outgoing.occurredAtMs
   if (!amountFits || tookMs > arrivalMaxMs || tookMs < -clockToleranceMs) return undefined
