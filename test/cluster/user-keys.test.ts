@@ -34,7 +34,7 @@ const tenantPaths = new Set([
 /** Statements over many users, and why. */
 const exceptions: [text: RegExp, reason: string][] = [
   [/^delete from connections where status = 'pending'/, 'upkeep: connections that were never verified'],
-  [/^delete from refused_keys where at <=/, 'upkeep: refused keys that no longer count'],
+  [/^delete from key_checks where at <=/, 'upkeep: checks of keys that no longer count'],
   [/from connections c where c\.session_id is not null and not exists/, 'upkeep: connections of sessions that ended'],
   [/from connections where status = 'removed' order by/, 'upkeep: removals without a job'],
   [/from connections where session_id is null and status in .* and next_sync_at </, 'upkeep: stalled connections'],

@@ -47,7 +47,7 @@ function place(where: TablePlace, why: string, names: string): [string, Placemen
 export const layout: ReadonlyMap<string, Placement> = new Map([
   ...place('distributed', users.codes, 'authorization_codes token_families access_tokens'),
   ...place('distributed', users.consent, 'grants grant_accesses claim_subjects claims'),
-  ...place('distributed', users.connections, 'user_ledgers connections refused_keys pending_announcements'),
+  ...place('distributed', users.connections, 'user_ledgers connections key_checks pending_announcements'),
   ...place(
     'distributed',
     users.reading,

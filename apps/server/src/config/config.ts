@@ -48,7 +48,7 @@ export interface Config {
     triesPerAddressInNetwork: number
     triesPerAddress: number
   }
-  keyLimits: { pending: number; refusedPerHour: number; connections: number }
+  keyLimits: { pending: number; refusedPerHour: number; repeatedPerHour: number; connections: number }
   /** Of one user. */
   recordsMax: number
   /** When connections are read, and how often the rights of their keys are. */
@@ -123,6 +123,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     keyLimits: {
       pending: get('ASSAY_LIMIT_PENDING_KEYS'),
       refusedPerHour: get('ASSAY_LIMIT_REFUSED_KEYS'),
+      repeatedPerHour: get('ASSAY_LIMIT_REPEATED_CHECKS'),
       connections: get('ASSAY_LIMIT_CONNECTIONS'),
     },
     schedule: readSchedule(get),

@@ -316,6 +316,13 @@ export const settings = {
     default: '20',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_LIMIT_REPEATED_CHECKS: setting({
+    description:
+      'Checks at providers that left one user with no further account, before the user has to wait: the account was connected already, was repaired, or was removed again.',
+    unit: 'checks an hour',
+    default: '20',
+    parse: wholeNumber(1, 1_000_000),
+  }),
   ASSAY_LIMIT_CONNECTIONS: setting({
     description: 'Accounts and wallets that one user may have connected.',
     unit: 'connections',

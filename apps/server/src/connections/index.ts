@@ -23,7 +23,7 @@ import {
   type AddResult,
   type NewConnection,
 } from './adding/add.ts'
-import { deleteAbandonedPending, deleteOldRefusedKeys } from './adding/pending-store.ts'
+import { deleteAbandonedPending, deleteOldChecks } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
 import { createFingerprints } from './credentials/fingerprints.ts'
@@ -221,7 +221,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async sweep() {
       await deleteAbandonedPending(db)
-      await deleteOldRefusedKeys(db)
+      await deleteOldChecks(db)
       await discardLapsed(deps)
       await requeueDestroying(db)
     },

@@ -1,7 +1,7 @@
 /**
  * Adds a connection in the process that serves the request: checks what was sent, seals it, stores it as pending,
- * queues its verification and waits for the worker's verdict. A refused key is not kept. That it was refused is
- * remembered for an hour, without the key (`refused_keys`).
+ * queues its verification and waits for the worker's verdict. A refused key is not kept. That a provider was called to
+ * check one is remembered for an hour, without the key (`key_checks`).
  */
 import type { ProviderMetadata } from '@assay/connectors'
 import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
@@ -43,13 +43,18 @@ export interface KeyLimits {
   /** How many keys may be under verification at a time. */
   pending: number
   refusedPerHour: number
+  /** Checks that left no further connection. Each takes calls from what all users share, as a refused one does. */
+  repeatedPerHour: number
   /** How many connections one user may have. A repair does not count. */
   connections: number
   /** How many removed transactions may be remembered of a user who adds a connection. */
   removed: number
 }
 
-const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500, removed: 1_000_000 }
+const defaultLimits: KeyLimits = {
+  ...{ pending: 3, refusedPerHour: 20, repeatedPerHour: 20 },
+  ...{ connections: 500, removed: 1_000_000 },
+}
 
 export interface NewConnection {
   providerId: string
@@ -140,7 +145,10 @@ async function storePending(
 }
 
 async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: boolean): Promise<void> {
-  const { connected, waiting, refusedWaitSeconds } = await pending.countKeys(tx, owner, limits.refusedPerHour)
+  const { connected, waiting, refusedWaitSeconds, repeatedWaitSeconds } = await pending.countKeys(tx, owner, {
+    refused: limits.refusedPerHour,
+    repeated: limits.repeatedPerHour,
+  })
   if (connected > limits.connections && !isRepair) {
     const message = `A user can connect at most ${limits.connections} accounts.`
     const items = [{ cause: 'bad_request', message, fix: 'Remove an account that you no longer need.' }] as const
@@ -151,6 +159,9 @@ async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: b
   }
   if (refusedWaitSeconds !== null) {
     throw toRateLimited('Too many keys were refused or could not be checked.', refusedWaitSeconds)
+  }
+  if (repeatedWaitSeconds !== null) {
+    throw toRateLimited('Accounts that you have connected were given too often. Try again later.', repeatedWaitSeconds)
   }
 }
 

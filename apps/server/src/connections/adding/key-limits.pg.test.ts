@@ -3,6 +3,7 @@ import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../../test/until.ts'
+import type { Owner } from '../../owner.ts'
 import { openEngine, type Account } from '../../test-engine.ts'
 
 function isRateLimited(error: unknown): boolean {
@@ -81,14 +82,14 @@ describe('refused keys', async () => {
     assert.equal((await engine.add(await engine.newOwner(), good)).added, true)
     await engine.moveClock(3_600_000)
     await engine.connections.sweep()
-    assert.deepEqual(await engine.db.rows('select from refused_keys'), [])
+    assert.deepEqual(await engine.db.rows('select from key_checks'), [])
     assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
   })
 
   it('include those that the provider limits or does not answer for, but not checks that were made without a call', async () => {
     const owner = await engine.newOwner()
     const countRefused = async (): Promise<number> =>
-      (await engine.db.rows('select from refused_keys where user_key = $1::bigint', [owner.userKey])).length
+      (await engine.db.rows('select from key_checks where user_key = $1::bigint and refused', [owner.userKey])).length
     const limited = await engine.newAccount('empty')
     const fail = (account: Account, fault: object): Promise<unknown> =>
       engine.control('providers/kraken/faults', { ...fault, account_id: account.accountId })
@@ -111,12 +112,85 @@ describe('refused keys', async () => {
     assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
   })
 
-  it('do not count an account that is connected already', async () => {
+  it('do not include an account that is connected already, which has a count of its own', async () => {
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
     assert.equal((await engine.add(owner, account)).added, true)
     for (let count = 0; count < 6; count += 1) {
       assert.equal((await engine.add(owner, account)).errors[0]?.cause, 'already_connected')
+    }
+  })
+})
+
+describe('checks that leave no further account', async () => {
+  const engine = await openEngine({ ASSAY_LIMIT_REPEATED_CHECKS: '3' })
+  const assertRefused = async (owner: Owner): Promise<void> => {
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, connectSessionId: null }
+    let isSettled = false
+    const offered = engine.connections.add(owner, request).finally(() => (isSettled = true))
+    offered.catch(() => undefined)
+    await until('an answer', async () => {
+      await engine.drain({ enough: async () => isSettled })
+      return isSettled ? true : undefined
+    })
+    await assert.rejects(offered, isRateLimited)
+    assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+  }
+
+  it('are counted for each user: an account that is connected already is not checked all day', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    for (let count = 0; count < 4; count += 1) assert.equal((await engine.add(owner, account)).added, count === 0)
+    await assertRefused(owner)
+    await engine.moveClock(3_600_000)
+    await engine.connections.sweep()
+    assert.deepEqual(await engine.db.rows('select from key_checks where user_key = $1::bigint', [owner.userKey]), [])
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+  })
+
+  it('include repairs', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    const { connectionId } = await engine.add(owner, account)
+    for (let count = 0; count < 3; count += 1) {
+      assert.equal((await engine.add(owner, account, { repairOf: connectionId ?? '' })).added, true)
+    }
+    await assertRefused(owner)
+  })
+
+  it('include accounts and wallets that were removed again', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    const wallet = { providerId: 'evm', credentials: { type: 'wallet', address: `0x${'6'.repeat(40)}` } } as const
+    for (let count = 0; count < 3; count += 1) {
+      const { connectionId } = await engine.add(owner, account, count === 1 ? wallet : {})
+      await engine.connections.remove(owner, { connectionId: connectionId ?? '', by: { actor: 'user' } })
+    }
+    await assertRefused(owner)
+  })
+
+  it('include accounts whose connection was removed while they were checked', async () => {
+    const owner = await engine.newOwner()
+    await engine.db.execute(
+      `create function remove_pending() returns trigger language plpgsql as $$ begin
+         delete from connections where status = 'pending' and key_lane = new.key_lane; return null; end $$`,
+    )
+    await engine.db.execute(
+      'create trigger remove_pending after insert on key_nonces for each row execute function remove_pending()',
+    )
+    for (let count = 0; count < 3; count += 1) {
+      assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, false)
+    }
+    await engine.db.execute('drop trigger remove_pending on key_nonces')
+    await assertRefused(owner)
+  })
+
+  it('do not include accounts that stay', async () => {
+    const owner = await engine.newOwner()
+    for (let count = 0; count < 5; count += 1) {
+      assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
     }
   })
 })

@@ -66,15 +66,37 @@ export async function isUser(sql: Sql, { userKey }: Owner): Promise<boolean> {
   return (await sql.maybeRow('select from tenant_users where user_key = $1::bigint', [userKey])) !== undefined
 }
 
+/** How many checks of one user the providers are asked for within an hour. */
+export interface ChecksMax {
+  refused: number
+  /** Accepted, and left no further connection. */
+  repeated: number
+}
+
+export interface CountedKeys {
+  connected: number
+  /** Keys without a verdict. */
+  waiting: number
+  /** Until fewer were refused within an hour than may be; null when there are fewer. */
+  refusedWaitSeconds: number | null
+  repeatedWaitSeconds: number | null
+}
+
+/** SQL: until the check that makes it this many, the latest first, is an hour old. */
+const waitSecondsOf = (checks: string, max: string): string =>
+  `(select greatest(1, ceil(extract(epoch from k.at + interval '1 hour' - $2::timestamptz)))::int from key_checks k
+    where k.user_key = $1::bigint and k.at > $2::timestamptz - interval '1 hour' and ${checks}
+    order by k.at desc offset ${max}::int - 1 limit 1)`
+
 /**
- * `waiting`: keys of this user without a verdict. `refusedWaitSeconds`: until fewer than `refusedMax` keys were refused
- * within an hour; null when there are fewer.
+ * A check is repeated when its connection is not there: the account was connected already, it was a repair, or the
+ * account was removed again. One that stays is counted with the connections.
  */
-export async function countKeys(
-  tx: Sql,
-  { userKey }: Owner,
-  refusedMax: number,
-): Promise<{ connected: number; waiting: number; refusedWaitSeconds: number | null }> {
+const isRepeated = `not k.refused and not exists (
+  select from connections c where c.user_key = $1::bigint and c.connection_key = k.connection_key
+    and c.status not in ('pending', 'removed'))`
+
+export async function countKeys(tx: Sql, { userKey }: Owner, max: ChecksMax): Promise<CountedKeys> {
   return tx.row(
     `select
        (select count(*)::int from connections
@@ -82,10 +104,9 @@ export async function countKeys(
        (select count(*)::int from connections
         where user_key = $1::bigint and status = 'pending' and verdict is null
           and created_at > $2::timestamptz - interval '10 minutes') as waiting,
-       (select greatest(1, ceil(extract(epoch from at + interval '1 hour' - $2::timestamptz)))::int from refused_keys
-        where user_key = $1::bigint and at > $2::timestamptz - interval '1 hour'
-        order by at desc offset $3::int - 1 limit 1) as "refusedWaitSeconds"`,
-    [userKey, tx.now(), refusedMax],
+       ${waitSecondsOf('k.refused', '$3')} as "refusedWaitSeconds",
+       ${waitSecondsOf(isRepeated, '$4')} as "repeatedWaitSeconds"`,
+    [userKey, tx.now(), max.refused, max.repeated],
   )
 }
 
@@ -155,15 +176,17 @@ export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdi
   )
 }
 
-export async function recordRefusedKey(sql: Sql, { userKey }: Owner): Promise<void> {
-  await sql.execute('insert into refused_keys (user_key, at) values ($1::bigint, $2::timestamptz)', [
-    userKey,
-    sql.now(),
-  ])
+/** The provider was called to check what this connection was to be read with. */
+export async function recordCheck(sql: Sql, ref: ConnectionRef, { isRefused }: { isRefused: boolean }): Promise<void> {
+  await sql.execute(
+    `insert into key_checks (user_key, connection_key, refused, at)
+     values ($1::bigint, $2::integer, $3::boolean, $4::timestamptz)`,
+    [...keysOf(ref), isRefused, sql.now()],
+  )
 }
 
-export async function deleteOldRefusedKeys(sql: Sql): Promise<void> {
-  await sql.execute("delete from refused_keys where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
+export async function deleteOldChecks(sql: Sql): Promise<void> {
+  await sql.execute("delete from key_checks where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
 }
 
 /**

@@ -88,7 +88,7 @@ export async function verifyConnection(
   const provider = { id: opened.providerId, name, connectionType: opened.connectionType }
   const refuse = (error: ErrorItem, { existingId = null, isCounted = true }: RefuseOptions = {}): Promise<void> =>
     db.transaction(async (tx) => {
-      if (isCounted) await pending.recordRefusedKey(tx, ref)
+      if (isCounted) await pending.recordCheck(tx, ref, { isRefused: true })
       // The nonces of an API key must grow when it comes back. A wallet and a sign-in have a lane of their own each time,
       // and a wallet that is connected already can be given again and again.
       if (opened.connectionType !== 'api_key') await deps.forgetKey(tx, opened)
@@ -122,8 +122,9 @@ export async function verifyConnection(
 interface RefuseOptions {
   existingId?: string | null
   /**
-   * Whether it counts against the user. It does wherever the provider was called, even if the provider or its limits were
-   * at fault: a user could otherwise offer a throttled key all day, and each call is taken from what all users share.
+   * Whether it counts against the user as a refused key. It does wherever the provider was called, even if the provider
+   * or its limits were at fault: a user could otherwise offer a throttled key all day, and each call is taken from what
+   * all users share. An account that is connected already is counted as a repeated check (`accept`).
    */
   isCounted?: boolean
 }
@@ -138,6 +139,7 @@ async function repair(
   const to = { connectionId: repairOf, fingerprint: account.fingerprint }
   const repaired = await pending.acceptRepair(tx, ref, to)
   if (repaired === undefined) return false
+  await pending.recordCheck(tx, ref, { isRefused: false })
   await recordRights(tx, repaired, account.keyExpiresAtMs)
   await deps.onReadable(tx, repaired, opened.keyLane, account.state)
   await recordAudit(tx, { ...toAudited(repaired, opened), action: 'connection.repaired' })
@@ -152,6 +154,8 @@ async function accept(
   opened: OpenedConnection,
   { fingerprint, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
+  // Also if nothing is added below: a user could otherwise give one account again and again, all day.
+  await pending.recordCheck(tx, ref, { isRefused: false })
   const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
   if (taken !== undefined && (taken.connectSessionId === null || taken.connectSessionId === opened.connectSessionId)) {
     return taken.connectionId

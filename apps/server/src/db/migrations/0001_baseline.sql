@@ -500,13 +500,17 @@ create table tenant_fingerprint_keys (
   sealed_key text not null
 );
 
--- Keys that a provider refused, by user: who tries many has to wait. Kept for an hour.
-create table refused_keys (
+-- Checks for which a provider was called, by user: who asks for many that are refused, or that leave no further
+-- connection, has to wait. Kept for an hour.
+create table key_checks (
   user_key bigint not null,
+  -- Of the connection that was checked. It may be gone, and a repair's always is.
+  connection_key integer not null,
+  refused boolean not null,
   at timestamptz(3) not null
 );
-create index refused_keys_user on refused_keys (user_key, at);
-create index refused_keys_at on refused_keys (at);
+create index key_checks_user on key_checks (user_key, at);
+create index key_checks_at on key_checks (at);
 
 -- The last nonce handed out for a key (Kraken and others refuse one that does not grow).
 create table key_nonces (
