@@ -216,16 +216,19 @@ export async function forgetKey(sql: Sql, keyLane: string, buckets: readonly str
   await sql.execute('delete from budgets where bucket = any($1::text[])', [buckets])
 }
 
-/** The provider said "too many": empties the bucket and lowers the tier, and no job calls before `forMs` have passed. */
-export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
+/**
+ * The provider said "too many": empties the bucket and lowers the tier, and no job calls before `forMs` have passed.
+ * `left`: how many tokens may stay.
+ */
+export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number, left = 0): Promise<void> {
   await sql.execute(
     `insert into budgets as b (bucket, tokens, tier, refilled_at, blocked_until)
-     values ($1, 0, least(1, $4::int - 1), $3::timestamptz,
+     values ($1, $5::double precision, least(1, $4::int - 1), $3::timestamptz,
        $3::timestamptz + make_interval(secs => $2::double precision / 1000))
      on conflict (bucket) do update
-       set tokens = 0, refilled_at = $3::timestamptz, tier = least(${tierNow('b')} + 1, $4::int - 1),
+       set tokens = least(b.tokens, excluded.tokens), refilled_at = $3::timestamptz, tier = least(${tierNow('b')} + 1, $4::int - 1),
            blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
-    [bucket, forMs, sql.now(), tiersCount],
+    [bucket, forMs, sql.now(), tiersCount, left],
   )
 }
 

@@ -350,7 +350,8 @@ describe('a job', async () => {
     // It was answered: the others may use what the bucket holds.
     await pass(5)
     for (let call = 0; call < 3; call += 1) assert.equal(await waitOf(), 0)
-    assertWait(await waitOf(), 60)
+    // What people have of it is refilled in 75 seconds, of which five have passed.
+    assertWait(await waitOf(), 70)
   })
 
   it('in the background leaves a fifth of an address bucket to interactive jobs', async (t) => {
@@ -361,6 +362,40 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector: wide, keyLane: 'a' }, calls(1), background), OverBudget)
     for (let call = 0; call < 2; call += 1) await budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive)
     await assert.rejects(budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive), OverBudget)
+  })
+
+  it('in the background gets a fifth of an address bucket over time, however much people ask for', async (t) => {
+    const { db, pass } = await open(t)
+    const tiers = [
+      { capacity: 10, refillPerSecond: 1 / 10 },
+      { capacity: 10, refillPerSecond: 1 / 20 },
+    ] as const
+    const shared = withBuckets({ name: 'calls', scope: 'address', tiers })
+    const budgets = budgetsOf(db)
+    const of = { connector: shared, keyLane: 'a' }
+    const isTaken = (by: { interactive: boolean }): Promise<boolean> =>
+      budgets.take(of, calls(1), by).then(
+        () => true,
+        () => false,
+      )
+    // People come first, every ten seconds, and take what they can.
+    const countTaken = async (times: number): Promise<{ people: number; background: number }> => {
+      const taken = { people: 0, background: 0 }
+      for (let time = 0; time < times; time += 1) {
+        await pass(10)
+        while (await isTaken(interactive)) taken.people += 1
+        while (await isTaken(background)) taken.background += 1
+      }
+      return taken
+    }
+    await countTaken(60)
+    const { people, background: others } = await countTaken(100)
+    assert.ok(Math.abs(people - 80) <= 2 && Math.abs(others - 20) <= 2, `${people} and ${others}`)
+    // The same holds for a lower rate.
+    await budgets.recordLimitError(of, calls(1), ofAddress(0))
+    await countTaken(60)
+    const slower = await countTaken(200)
+    assert.ok(Math.abs(slower.people - 80) <= 2 && Math.abs(slower.background - 20) <= 2, JSON.stringify(slower))
   })
 
   it('in the background takes from an address bucket later than any call that a person waits for, at every provider', async (t) => {
@@ -408,13 +443,14 @@ describe('a job', async () => {
         [
           ['kraken:calls:key:a', 3],
           ['kraken:weight:address:main', 2],
+          ['kraken:weight:people:main', 2],
         ],
       )
       await assert.rejects(budgets.take(mine, { calls: 1, weight: 3 }, interactive), OverBudget)
       const after = await listTokens(db)
       assert.deepEqual(
         after.map(({ tokens }) => Math.round(tokens)),
-        [3, 2],
+        [3, 2, 2],
       )
       // Another key has its own bucket for calls, and shares the bucket for weight.
       await budgets.take({ ...mine, keyLane: 'b' }, { calls: 4 }, interactive)
@@ -428,7 +464,8 @@ describe('a job', async () => {
       await budgets.take(mine, { calls: 4, weight: 10 }, interactive)
       await assert.rejects(budgets.take(mine, { calls: 1, weight: 1 }, interactive), (error) => {
         assert.ok(error instanceof OverBudget)
-        assertWait(error.retryAfterMs ?? 0, 1_000)
+        // Of the bucket of weight people have four fifths.
+        assertWait(error.retryAfterMs ?? 0, 1_250)
         return true
       })
     })

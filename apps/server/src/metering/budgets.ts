@@ -75,6 +75,13 @@ const waitInJobMaxMs = 1_000
  */
 const interactiveShare = 0.2
 
+/**
+ * Over time people leave this share of such a bucket to the background: their calls also pass through a second bucket,
+ * which is refilled more slowly. Users who ask without end would otherwise take each token before there are enough of
+ * them for a background job, which has to leave some to people, and no account of that provider would be read.
+ */
+const backgroundShare = 0.2
+
 export interface Admission extends CallAdmission {
   /** By the monotonic clock: when PostgreSQL was asked. Its answer may have been true no longer than that. */
   askedMs: number
@@ -92,6 +99,8 @@ export function createBudgets({ db, egress, monotonicMs = () => performance.now(
     `${providerId}:${name}:key:${keyLane}`
   const keyOf = (of: Metered, bucket: Bucket): string =>
     bucket.scope === 'key' ? ownKeyOf(of, bucket) : `${of.connector.providerId}:${bucket.name}:address:${egress}`
+  const keyOfPeople = ({ connector: { providerId } }: Metered, { name }: Bucket): string =>
+    `${providerId}:${name}:people:${egress}`
 
   function toRequests(of: Metered, cost: Cost, { interactive, isVerified = true }: Caller): BucketRequest[] {
     return listCharged(of, cost).flatMap(({ bucket, cost: tokens }): BucketRequest[] => {
@@ -103,8 +112,14 @@ export function createBudgets({ db, egress, monotonicMs = () => performance.now(
       const dearest = interactive ? undefined : findDearest(of, bucket)
       const reserves =
         dearest === undefined ? none : capacities.map((capacity) => Math.max(interactiveShare * capacity, dearest))
+      const ofPeople = {
+        ...own,
+        key: keyOfPeople(of, bucket),
+        refills: refills.map((refill) => refill * (1 - backgroundShare)),
+      }
       return [
         { ...own, key: keyOf(of, bucket), reserves, mayTry: isVerified },
+        ...(interactive ? [ofPeople] : []),
         { ...own, isLazy: true },
       ]
     })
@@ -137,7 +152,11 @@ export function createBudgets({ db, egress, monotonicMs = () => performance.now(
         if (bucket.scope === 'key' || !isOfAddress) await lower(ownKeyOf(of, bucket))
         if (bucket.scope === 'key') continue
         const shared = keyOf(of, bucket)
-        if (isOfAddress || (userKey !== null && (await store.noteLimited(db, shared, userKey)))) await lower(shared)
+        if (!isOfAddress && (userKey === null || !(await store.noteLimited(db, shared, userKey)))) continue
+        await lower(shared)
+        // People's share of the lower rate. The wait is the address's own, which all calls pass.
+        const full = Math.max(...bucket.tiers.map(({ capacity }) => capacity))
+        await store.lowerTier(db, keyOfPeople(of, bucket), bucket.tiers.length, 0, full)
       }
     },
     async recordSpent(of, left, spent) {
