@@ -96,7 +96,7 @@ export function createEngine(deps: EngineDeps): Engine {
     keyLimits: { ...config.keyLimits, removed: Math.ceil(config.recordsMax * removedShare) },
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
-    startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
+    startAsking: (opened) => metering.startAsking(opened, { interactive: true, mayWait: false }),
     forgetKey: (tx, opened) => metering.forget(tx, opened),
     ...{ scaleWait, takeChangeNumbers, countRemoved, isRestless },
     // Connections and sync know each other only through these events.

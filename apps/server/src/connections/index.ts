@@ -216,7 +216,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     planNext: (tx, ref, keyLane, inMs) => store.planNext(tx, ref, keyLane, inMs),
     listStalled: (limit) => store.listStalled(db, { overdueMs: stalledAfterMs, limit }),
 
-    verifyTask: ({ ref }) => verifyConnection(gate, db, open, ref),
+    verifyTask: (job) => verifyConnection(gate, db, open, job),
     destroyTask: createDestroyTask(deps),
 
     async sweep() {

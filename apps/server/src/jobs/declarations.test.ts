@@ -12,7 +12,10 @@ const ref = { ...owner, connectionKey: 2, connectionId: 'con_1' }
 
 /** One payload of each job, with every member that it may have. */
 const payloads: { [Name in keyof typeof declarations]: PayloadOf<Name> } = {
-  verify: { ref, lane: 'a lane', providerId: 'kraken' },
+  verify: {
+    ...{ ref, lane: 'a lane', providerId: 'kraken' },
+    tried: { attempts: 1, wasCalled: true, lastTryAtMs: 1_700_000_000_000 },
+  },
   destroy: { ref },
   sync: { ref, lane: 'a lane', run: { untilMs: 1_700_000_000_000, stage: 'rest' }, interactive: true },
   refresh: { ref, lane: 'a lane', kind: 'assets', attempt: 2, run: { untilMs: 5, stage: 'recent' } },

@@ -62,7 +62,13 @@ const reading = {
 
 export const declarations = {
   verify: declare({
-    payload: z.object({ ref: connection, lane: z.string(), providerId: z.string() }),
+    payload: z.object({
+      ref: connection,
+      lane: z.string(),
+      providerId: z.string(),
+      /** What it has tried so far; absent at first. */
+      tried: z.object({ attempts: z.int(), wasCalled: z.boolean(), lastTryAtMs: z.int() }).exactOptional(),
+    }),
     subject: ({ ref }) => ref.connectionId,
     lane: ({ lane }) => lane,
     priority: () => 'interactive',

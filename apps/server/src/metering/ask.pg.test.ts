@@ -262,6 +262,34 @@ describe('a provider that counts our address', async () => {
     assert.equal(await call(pending(c)), 'answer')
   })
 
+  it('and has to be waited for is left at once by a job that queues itself again', async (t) => {
+    const still = createStillClock().of((await testDatabase(t)).db)
+    let asked = 0
+    const db: Database = {
+      ...still,
+      async row(text, values) {
+        asked += 1
+        return (await still.row(text, values)) as never
+      },
+    }
+    const quick = [{ name: 'calls', scope: 'address', tiers: [{ capacity: 10, refillPerSecond: 10 }] }] as const
+    const asker = { connector: { ...connector, budget: { ...connector.budget, buckets: quick } }, definition, ...a }
+    const metering = createMetering({
+      ...{ db, random: () => 0.5, scaleWait: (ms) => ms, egress: 'main' },
+      log: pino({ level: 'silent' }),
+    })
+    const ask = (): Promise<Asked<object>> => {
+      const job = { ...asker, nonces: createNonces(), parts: createParts() }
+      return metering.startAsking(job, { interactive: true, mayWait: false })(cost, async () => ({}))
+    }
+    for (let call = 0; call < 5; call += 1) assert.equal((await ask()).kind, 'answer')
+    const before = asked
+    const refused = await ask()
+    // So short a wait that other jobs wait for it in their place.
+    assert.ok(refused.kind === 'wait' && refused.ms <= 500, JSON.stringify(refused))
+    assert.equal(asked - before, 1)
+  })
+
   it('and does not answer is probed by a key that was never read only where no other one does', async (t) => {
     const { call, pass, db } = await open(t)
     const silent = new NoAnswer('timeout')

@@ -63,6 +63,13 @@ export interface Asker {
   parts: PartCalls
 }
 
+export interface AskedBy {
+  /** A person waits. */
+  interactive: boolean
+  /** False for a job that never waits for its budget in its place, however short the wait: it queues itself again. */
+  mayWait?: boolean
+}
+
 interface AskDeps {
   budgets: Budgets
   circuits: Circuits
@@ -88,7 +95,7 @@ const admittedMaxMs = 1_000
 export function startAsking(
   { budgets, circuits, slowness, monotonicMs = () => performance.now() }: AskDeps,
   asker: Asker,
-  { interactive }: { interactive: boolean },
+  { interactive, mayWait: mayEverWait = true }: AskedBy,
 ): Ask {
   const { userKey, nonces } = asker
   // Anyone can use up what an exchange allows to a key of their own, and offer that key again and again.
@@ -109,7 +116,7 @@ export function startAsking(
   async function enter(cost: Cost, { mayWait, isFollowed }: EntryOptions): Promise<Stop | Entered> {
     // A long walk leaves the people's share to the others. A refresh of three long histories would otherwise take each
     // token before there are enough for a check of a key.
-    const by = { interactive: interactive && !isFollowed, mayWait, isVerified }
+    const by = { interactive: interactive && !isFollowed, mayWait: mayWait && mayEverWait, isVerified }
     const admission = await budgets.admit(asker, cost, by, () => ({
       providerId: passage.isOutside() ? providerId : null,
       nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },

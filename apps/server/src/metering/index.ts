@@ -6,7 +6,7 @@
 import type { Cost } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
-import { startAsking, type Ask, type Asker } from './ask.ts'
+import { startAsking, type Ask, type AskedBy, type Asker } from './ask.ts'
 import { createBudgets, type Metered } from './budgets.ts'
 import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
 import { createSlowness } from './slowness.ts'
@@ -17,8 +17,8 @@ export { CircuitOpen } from './circuits.ts'
 export { createGate, type Gate } from './ask.ts'
 
 export interface Metering {
-  /** For one job: its calls to one provider with one key. `interactive`: a person waits. */
-  startAsking(asker: Asker, by: { interactive: boolean }): Ask
+  /** For one job: its calls to one provider with one key. */
+  startAsking(asker: Asker, by: AskedBy): Ask
   /** For callers without a key, such as the source of prices. Throws OverBudget when the wait is too long for a job. */
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
   /** The provider itself said "too many" to a caller without a user's key, so it counts our address. */

@@ -1,7 +1,7 @@
 /**
  * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw
- * is refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits.
- * Later the rights are read once a day (a setting), because a key can be given more of them.
+ * is refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits: the
+ * job ends and is queued again, so that a check which waits takes no place from others. Later the rights are read once a day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
 import {
@@ -13,6 +13,7 @@ import {
 import { findProvider } from '@assay/connectors/catalog'
 import { recordAudit } from '../../audit.ts'
 import type { Database, Sql } from '../../db/index.ts'
+import { addJob, type PayloadOf } from '../../jobs/index.ts'
 import { CircuitOpen, OverBudget, type Ask, type Stop } from '../../metering/index.ts'
 import { noteUser } from '../../notices.ts'
 import type { ConnectionRef } from '../../owner.ts'
@@ -80,8 +81,9 @@ export async function verifyConnection(
   deps: GateDeps,
   db: Database,
   open: (ref: ConnectionRef) => Promise<OpenedConnection | undefined>,
-  ref: ConnectionRef,
+  job: PayloadOf<'verify'>,
 ): Promise<void> {
+  const { ref } = job
   const opened = await open(ref)
   if (opened?.status !== 'pending') return
   const name = findProvider(opened.providerId)?.name ?? opened.providerId
@@ -95,7 +97,8 @@ export async function verifyConnection(
       await pending.refusePending(tx, ref, { added: false, connection_id: existingId, errors: [error] })
     })
 
-  const found = await askAccount(deps, opened)
+  const found = await askAccount(deps, opened, job.tried)
+  if ('retryInMs' in found) return addJob(db, 'verify', { ...job, tried: found.tried }, { delayMs: found.retryInMs })
   if ('error' in found) return refuse(toRefusedItem(found.error, provider), { isCounted: found.wasCalled })
   const account = { ...found, fingerprint: await deps.toFingerprint(ref, found.fingerprint) }
   if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
@@ -228,22 +231,35 @@ interface NotShown {
   wasCalled: boolean
 }
 
-/** The account, or why the provider did not show it. */
-async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | NotShown> {
-  const ask = deps.startAsking(opened)
-  const lastTryAt = performance.now() + toLastTryMs(deps)
-  let wasCalled = false
-  for (let attempt = 1; ; attempt += 1) {
-    const asked = await ask(opened.connector.budget.verify, () => opened.reader.verify())
-    if (asked.kind === 'answer') return asked.answer
-    // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
-    if (asked.kind === 'overtaken') throw new Error('another worker uses this key')
-    const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
-    wasCalled ||= asked.kind === 'fault' && !(error instanceof CircuitOpen)
-    const isPassing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
-    if (!isPassing || attempt === attemptsMax) return { error, wasCalled }
-    const waitMs = error.retryAfterMs ?? deps.scaleWait(retryDelayMs * 2 ** attempt)
-    if (performance.now() + waitMs > lastTryAt) return { error, wasCalled }
-    await new Promise((resolve) => setTimeout(resolve, waitMs))
-  }
+/** What the attempts before have left to a check that is queued again. */
+type Tried = NonNullable<PayloadOf<'verify'>['tried']>
+
+interface Later {
+  retryInMs: number
+  tried: Tried
+}
+
+/**
+ * The account, or why the provider did not show it, or when to ask again. One attempt: a wait in the job would hold one
+ * of the worker's places, and a few users could hold all of them with keys of a provider whose budget is used up.
+ */
+async function askAccount(
+  deps: GateDeps,
+  opened: OpenedConnection,
+  before?: Tried,
+): Promise<Account | NotShown | Later> {
+  const { lastTryAtMs } = before ?? { lastTryAtMs: deps.now() + toLastTryMs(deps) }
+  const asked = await deps.startAsking(opened)(opened.connector.budget.verify, () => opened.reader.verify())
+  if (asked.kind === 'answer') return asked.answer
+  // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
+  if (asked.kind === 'overtaken') throw new Error('another worker uses this key')
+  const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
+  const wasCalled = before?.wasCalled === true || (asked.kind === 'fault' && !(error instanceof CircuitOpen))
+  // A wait for our own budget asks the provider for nothing, so only time limits how often it is repeated.
+  const attempts = (before?.attempts ?? 0) + (asked.kind === 'wait' ? 0 : 1)
+  const isPassing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
+  if (!isPassing || attempts === attemptsMax) return { error, wasCalled }
+  const retryInMs = error.retryAfterMs ?? deps.scaleWait(retryDelayMs * 2 ** attempts)
+  if (deps.now() + retryInMs > lastTryAtMs) return { error, wasCalled }
+  return { retryInMs, tried: { attempts, wasCalled, lastTryAtMs } }
 }

@@ -19,6 +19,8 @@ const keptCode = z.object({
   codeBoundTo: z.string().nullable(),
   codeVerifier: z.string(),
   redirectUri: z.string(),
+  /** An exchange of the code ended with this fault, and may have spent the code all the same. */
+  lost: z.enum(['venue_down', 'unreadable_answer']).exactOptional(),
 })
 const keptTokens = z.object({
   accessToken: z.string(),
@@ -44,8 +46,13 @@ export interface HeldTokenDeps {
   sealed: string
 }
 
+type Lost = NonNullable<z.infer<typeof keptCode>['lost']>
+
 /** After these faults the provider may have redeemed the code, although we could not read its answer. */
-const mayBeSpent: readonly Fault[] = ['venue_down', 'unreadable_answer']
+function mayBeSpent(fault: Fault): fault is Lost {
+  return fault === 'venue_down' || fault === 'unreadable_answer'
+}
+
 /** A token is renewed this long before its end, so that it does not expire during a call. */
 const marginMs = 30_000
 
@@ -54,11 +61,9 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
   let held = first
   let { sealed } = deps
   let renewing: Promise<void> | undefined
-  /** The error of a failed exchange that may have spent the code all the same. */
-  let lost: SourceError | undefined
 
-  async function replace(): Promise<void> {
-    const next = await askNext()
+  /** Puts the next in the place of those that are held. */
+  async function keep(next: KeptSignIn): Promise<void> {
     for (;;) {
       const nextSealed = await sealer.seal(boundTo, next)
       if (await store.replaceCredentials(db, ref, sealed, nextSealed)) {
@@ -84,12 +89,17 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
       throw new Error(`this installation is not registered at ${deps.providerId}`)
     }
     if ('code' in held) {
-      const { code: kept, codeBoundTo, ...rest } = held
-      const code = codeBoundTo === null ? kept : await sealer.openText(codeBoundTo, kept)
-      return redeemProviderCode(io, signIn, client, { ...rest, code }, lost).catch((error: unknown) => {
-        if (error instanceof SourceError && mayBeSpent.includes(error.fault)) lost = error
+      const given = held
+      const { codeBoundTo, codeVerifier, redirectUri } = given
+      const code = codeBoundTo === null ? given.code : await sealer.openText(codeBoundTo, given.code)
+      const lost = given.lost && new SourceError(given.lost, 'an earlier exchange of the code was not answered')
+      try {
+        return await redeemProviderCode(io, signIn, client, { code, codeVerifier, redirectUri }, lost)
+      } catch (error) {
+        // Kept with the code, because the next try may be another job's.
+        if (error instanceof SourceError && mayBeSpent(error.fault)) await keep({ ...given, lost: error.fault })
         throw error
-      })
+      }
     }
     if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has expired')
     const tokens = await renewTokens(io, signIn, client, held.refreshToken)
@@ -102,9 +112,11 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
 
   return async (refused) => {
     if (!isGood(refused)) {
-      renewing ??= replace().finally(() => {
-        renewing = undefined
-      })
+      renewing ??= askNext()
+        .then(keep)
+        .finally(() => {
+          renewing = undefined
+        })
       await renewing
     }
     if (!('accessToken' in held)) throw new Error('a sign-in that was redeemed has tokens')
