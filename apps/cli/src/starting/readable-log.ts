@@ -16,7 +16,12 @@ export function toReadableLine(line: string, withStack: boolean): string {
   const sentence = `${levelWords[level] ?? 'Note'}: ${message}${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`
   // A line break or an escape sequence in a value must not write a line of its own.
   const safe = sentence.replaceAll(/\p{Cc}+/gu, ' ')
-  return withStack && err?.stack !== undefined ? `${safe}\n${err.stack}\n` : `${safe}\n`
+  return withStack && err?.stack !== undefined ? `${safe}\n${toSafeLines(err.stack)}\n` : `${safe}\n`
+}
+
+/** A stack has many lines, and begins with a message that may be a provider's. */
+function toSafeLines(stack: string): string {
+  return stack.replaceAll(/[^\P{Cc}\n]+/gu, ' ')
 }
 
 interface LogLine extends Record<string, unknown> {
