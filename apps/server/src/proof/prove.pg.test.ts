@@ -284,6 +284,48 @@ describe('a proof', async () => {
     assert.deepEqual(await prove(wallet), ['open', 3])
   })
 
+  it('leaves out unknown tokens that a wallet is said to hold and that no transaction moved, but not known ones', async () => {
+    const ref = await connectRead('empty')
+    await run(ref)
+    const prove = async (): Promise<unknown> => {
+      await run(ref)
+      await engine.proof.prove(ref, wallet, await reachOf(ref), { thorough: true })
+      const { rows, summary } = await find(ref)
+      return [summary.grade, rows.map((row) => `${row.asset_symbol} ${row.grade} ${row.difference ?? ''}`).toSorted()]
+    }
+    /** What the contract answers for the wallet, after an event that moved nothing. */
+    const hold = async (assetKey: number): Promise<void> => {
+      const { at } = await db.row<{ at: string }>('select balances_since as at from connections where id = $1', [
+        ref.connectionId,
+      ])
+      await db.execute(
+        `insert into observed_balances (user_key, connection_key, observed_at, asset_key, liquid, staked)
+         values ($1, $2, $3, $4, 5, 0)`,
+        [ref.userKey, ref.connectionKey, at, assetKey],
+      )
+    }
+    const [said = 0, moved = 0, bought = 0] = await newTokens(['SAID', 'NOTHING', 'CLAIMED'])
+    const [known = 0] = (
+      await db.rows<{ asset_key: number }>(
+        `insert into assets (id, kind, symbol, name) values ('crypto:litecoin', 'crypto', 'LTC', 'Litecoin') returning asset_key`,
+      )
+    ).map((row) => row.asset_key)
+    await hold(said)
+    await hold(moved)
+    await post(ref, [{ assetKey: moved, side: 'i', amount: '0' }])
+    assert.deepEqual(await prove(), ['proved', ['NOTHING open 5', 'SAID open 5']], 'they are still shown')
+    await hold(bought)
+    await post(ref, [
+      { assetKey: bought, side: 'i', amount: '0' },
+      { assetKey: known, side: 'f', amount: '-1' },
+    ])
+    await post(ref, [{ assetKey: known, side: 'i', amount: '1' }])
+    assert.deepEqual(await prove(), ['open', ['CLAIMED open 5', 'LTC proved 0', 'NOTHING open 5', 'SAID open 5']])
+    await db.execute('delete from postings where user_key = $1 and asset_key = $2', [ref.userKey, bought])
+    await hold(known)
+    assert.deepEqual(await prove(), ['open', ['CLAIMED open 5', 'LTC open 5', 'NOTHING open 5', 'SAID open 5']])
+  })
+
   it('of thousands of tokens that strangers sent takes a bounded number of statements, and once', async () => {
     const ref = await connectRead('empty')
     await run(ref)

@@ -115,9 +115,9 @@ export async function prove(
 }
 
 /**
- * Tokens that only strangers moved: without an identity, and in transactions that the wallet did not pay for. Their
- * contracts can report one amount in their events and another as a balance. So a difference in them says nothing about
- * the wallet, and must not hide one that does.
+ * Tokens that only strangers moved: without an identity, and in transactions that the wallet did not pay for, if in any.
+ * Their contracts can report one amount in their events and another as a balance. So a difference in them says nothing
+ * about the wallet, and must not hide one that does.
  */
 async function findUninvited(
   { db, isWallet }: ProveDeps,

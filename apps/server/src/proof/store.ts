@@ -109,8 +109,9 @@ export async function weigh(
 }
 
 /**
- * Those of these assets that moved only in transactions in which the wallet paid no fee and gave nothing that is known.
- * That an unknown token was given says nothing: its contract may report what it likes in the name of any address.
+ * Those of these assets that moved only in transactions in which the wallet paid no fee and gave nothing that is known,
+ * or in no transaction at all: after an event of the amount zero, a contract may report any balance. That an unknown
+ * token was given says nothing: its contract may report what it likes in the name of any address.
  */
 export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: readonly number[]): Promise<number[]> {
   const rows = await sql.rows<{ asset_key: number }>(
@@ -123,8 +124,9 @@ export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: rea
        join assets a on a.asset_key = p.asset_key
        where p.side = 'f' or (p.side = 'o' and a.id ~ '^(crypto|fiat):')
      )
-     select m.asset_key from moved m left join paid on paid.transaction_id = m.transaction_id
-     group by m.asset_key having count(paid.transaction_id) = 0`,
+     select q.asset_key from unnest($3::integer[]) as q (asset_key)
+     left join moved m on m.asset_key = q.asset_key left join paid on paid.transaction_id = m.transaction_id
+     group by q.asset_key having count(paid.transaction_id) = 0`,
     [...keysOf(ref), [...assetKeys]],
   )
   return rows.map((row) => row.asset_key)
