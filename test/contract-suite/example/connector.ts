@@ -66,6 +66,7 @@ function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
       const { id, rights } = readAnswer('account', accountAnswer, await call('/v1/account'))
       return {
         fingerprint: createHash('sha256').update(`${providerId}\n${id}`).digest('hex'),
+        fingerprintOf: 'account',
         excess: rights.filter((right) => right !== 'Read'),
         missing: needed.filter((right) => !rights.includes(right)),
         keyExpiresAtMs: null,

@@ -53,8 +53,9 @@ export async function lockConnection(tx: Sql, ref: ConnectionRef): Promise<boole
 export async function hideConnection(tx: Sql, ref: ConnectionRef, hiddenSeq: string | null): Promise<void> {
   await tx.execute(
     `update connections set status = 'removed', hidden_seq = $3::bigint, sealed_credentials = null, address = null,
-       networks = null, key_lane = '', account_fingerprint = null, session_id = null, repair_of = null, display_label = null, verdict = null,
-       status_cause = null, status_message = null, next_sync_at = null
+       networks = null, key_lane = '', account_fingerprint = null, fingerprint_of = null, session_id = null,
+       repair_of = null, display_label = null, verdict = null, status_cause = null, status_message = null,
+       next_sync_at = null
      where user_key = $1::bigint and connection_key = $2`,
     [...keysOf(ref), hiddenSeq],
   )

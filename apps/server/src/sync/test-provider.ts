@@ -104,7 +104,10 @@ export function createTestProvider({
     loadConnector: async () => connector,
   }
   const reader: AccountReader = {
-    verify: async () => ({ fingerprint: crypto.randomUUID(), excess: [], missing: [], keyExpiresAtMs: null }),
+    verify: async () => ({
+      ...{ fingerprint: crypto.randomUUID(), fingerprintOf: 'account' },
+      ...{ excess: [], missing: [], keyExpiresAtMs: null },
+    }),
     async fetchBalances(state) {
       provider.balancesRead += 1
       return provider.answerBalances(state)

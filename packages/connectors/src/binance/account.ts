@@ -37,12 +37,12 @@ export async function fetchAccount(apiKey: string, call: Call): Promise<Account>
   const excess = granted.filter((name) => !harmless.has(name)).map((name) => rightNames.get(name) ?? name)
   if (!granted.includes('enableReading')) {
     const missing = ['Enable Reading']
-    return { fingerprint: fingerprintOf(apiKey, null), excess, missing, keyExpiresAtMs: null, spent: allowed.spent }
+    return { ...toFingerprint(apiKey, null), excess, missing, keyExpiresAtMs: null, spent: allowed.spent }
   }
   const account = await call(endpoints.account, { omitZeroBalances: 'true' })
   const { uid } = readAnswer('account', accountAnswer, parseJson(account.text))
   return {
-    fingerprint: fingerprintOf(apiKey, uid),
+    ...toFingerprint(apiKey, uid),
     excess,
     missing: [],
     keyExpiresAtMs: null,
@@ -63,13 +63,15 @@ async function findRestrictions(call: Call): Promise<Answered | undefined> {
 /** Binance does not say which of the two it is, so both are named. */
 function toUnreadable(apiKey: string): Account {
   const missing = ['Enable Reading', 'Restrict access to trusted IPs only: must be off, or name this server']
-  return { fingerprint: fingerprintOf(apiKey, null), excess: [], missing, keyExpiresAtMs: null }
+  return { ...toFingerprint(apiKey, null), excess: [], missing, keyExpiresAtMs: null }
 }
 
 /**
  * The UID is the account's own number and the same for all of its keys. Without one, only the same key is recognised.
  */
-function fingerprintOf(apiKey: string, uid: string | null | undefined): string {
-  const identity = uid === undefined || uid === null || uid === '' ? `key\n${apiKey}` : `uid\n${uid}`
-  return createHash('sha256').update(`binance\n${identity}`).digest('hex')
+function toFingerprint(apiKey: string, uid: string | null | undefined): Pick<Account, 'fingerprint' | 'fingerprintOf'> {
+  const isKnown = uid !== undefined && uid !== null && uid !== ''
+  const identity = isKnown ? `uid\n${uid}` : `key\n${apiKey}`
+  const fingerprint = createHash('sha256').update(`binance\n${identity}`).digest('hex')
+  return { fingerprint, fingerprintOf: isKnown ? 'account' : 'key' }
 }

@@ -178,7 +178,7 @@ describe('the rights of a key', () => {
       { bucket: 'weight', used: 41 },
     ])
     const other = await open({ ...credentials, apiKey: credentials.apiKey.toLowerCase() }).verify()
-    assert.equal(other.fingerprint, account.fingerprint)
+    assert.deepEqual([other.fingerprint, other.fingerprintOf], [account.fingerprint, 'account'])
   })
 
   it('every other right is excessive, even an unknown one', async () => {

@@ -51,7 +51,8 @@ function openReader(credentials: Credentials, io: Io): AccountReader {
     async verify() {
       // This shows whether the server answers and supports this kind of address.
       await esplora.verifyAddress(wallet.branches[0].addressAt(0))
-      return { fingerprint: wallet.fingerprint, excess: [], missing: [], keyExpiresAtMs: null }
+      const { fingerprint } = wallet
+      return { fingerprint, fingerprintOf: 'account', excess: [], missing: [], keyExpiresAtMs: null }
     },
     async fetchBalances(given: ConnectorState) {
       const state = readState(given)

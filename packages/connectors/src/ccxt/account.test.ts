@@ -4,13 +4,14 @@ import { describe, it } from 'node:test'
 import type { SourceError } from '@assay/core'
 import type { Io } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'
+import { ccxtDefinitions } from './catalogue/definitions.ts'
 import type { CcxtClient } from './client.ts'
 import { createCcxtConnector } from './connector.ts'
 
 /** Answers one endpoint, and has an empty balance. */
-function answering(answer: unknown): CcxtClient {
+function answering(answer: unknown, byEndpoint: Record<string, unknown> = {}): CcxtClient {
   const client: Pick<CcxtClient, 'ask' | 'balances'> = {
-    ask: async () => answer,
+    ask: async (endpoint) => (Object.hasOwn(byEndpoint, endpoint) ? byEndpoint[endpoint] : answer),
     balances: async () => ({ total: {} }),
   }
   return client as CcxtClient
@@ -40,7 +41,7 @@ describe('the rights of a key', () => {
       ['orders', 1, 1],
       ['wallets', 0, 0],
     ]
-    const account = await fetchAccount(answering(rows), 'bitfinex', 'k')
+    const account = await fetchAccount(answering(rows, { privatePostAuthRInfoUser: [1234567] }), 'bitfinex', 'k')
     assert.deepEqual([account.excess, account.missing], [['orders: write'], ['wallets: read']])
   })
 
@@ -82,6 +83,55 @@ describe('the rights of a key', () => {
     const [first, second] = await Promise.all(['k1', 'k2'].map((key) => fetchAccount(answering({}), 'gate', key)))
     assert.deepEqual(first?.excess, [])
     assert.notEqual(first?.fingerprint, second?.fingerprint)
+  })
+})
+
+describe('the fingerprint of an account', () => {
+  const ofOkx = { data: [{ perm: 'read_only', uid: '44705892343619584' }] }
+
+  it('says whether the exchange told which account it is', async () => {
+    const sources = await Promise.all([
+      fetchAccount(answering(ofOkx), 'okx', 'k'),
+      fetchAccount(answering({}), 'gate', 'k'),
+    ])
+    assert.deepEqual(
+      sources.map(({ fingerprintOf }) => fingerprintOf),
+      ['account', 'key'],
+    )
+  })
+
+  it('is the same in each region and brand of an exchange, and differs between exchanges', async () => {
+    const [okx, ...regions] = await Promise.all(
+      ['okx', 'myokx', 'okxus'].map((id) => fetchAccount(answering(ofOkx), id, 'k')),
+    )
+    const [gate, europe, other] = await Promise.all(
+      ['gate', 'gateeu', 'mexc'].map((id) => fetchAccount(answering({}), id, 'k')),
+    )
+    assert.equal(new Set([okx, ...regions].map((one) => one?.fingerprint)).size, 1)
+    assert.equal(europe?.fingerprint, gate?.fingerprint)
+    assert.notEqual(other?.fingerprint, gate?.fingerprint)
+    const shared = ['myokx', 'gateeu', 'mexc'].map(
+      (id) => ccxtDefinitions.find(({ metadata }) => metadata.provider_id === id)?.accountsOf,
+    )
+    assert.deepEqual(shared, ['okx', 'gate', undefined])
+  })
+
+  it('Bitfinex: is that of the account where the key may read its number (rest-auth-info-user)', async () => {
+    const rights = (mayReadAccount: number) => [
+      ['account', mayReadAccount, 0],
+      ['history', 1, 0],
+      ['wallets', 1, 0],
+    ]
+    const verify = (key: string, mayReadAccount: number, info: unknown = [1234567, 'ann@example.com']) =>
+      fetchAccount(answering(rights(mayReadAccount), { privatePostAuthRInfoUser: info }), 'bitfinex', key)
+    const first = await verify('k1', 1)
+    assert.equal(first.fingerprintOf, 'account')
+    assert.equal((await verify('k2', 1)).fingerprint, first.fingerprint)
+    assert.notEqual((await verify('k1', 1, [7654321])).fingerprint, first.fingerprint)
+    const [blind, another] = [await verify('k1', 0, undefined), await verify('k2', 0, undefined)]
+    assert.deepEqual([blind.fingerprintOf, blind.missing], ['key', []], 'the right is not required')
+    assert.notEqual(another.fingerprint, blind.fingerprint)
+    await assert.rejects(verify('k1', 1, []), { fault: 'unreadable_answer' })
   })
 })
 

@@ -12,28 +12,46 @@ import { fetchBalances } from './balances.ts'
 import type { CcxtClient } from './client.ts'
 
 export async function fetchAccount(client: CcxtClient, providerId: string, identity: string): Promise<Account> {
-  const { rights } = findAbout(providerId)
+  const { rights, accountsOf = providerId } = findAbout(providerId)
   if (rights === undefined) {
     // Reading balances is the cheapest proof that a key works.
     await fetchBalances(client, providerId)
-    return { fingerprint: hash(providerId, 'key', identity), excess: [], missing: [], keyExpiresAtMs: null }
+    return { ...toFingerprint(accountsOf, identity, undefined), excess: [], missing: [], keyExpiresAtMs: null }
   }
   const answer = await client.ask(rights.endpoint)
   // A flag shows excess permissions but not missing ones. Those only show when something is read.
   if (rights.kind === 'flag' && listExcess(rights, answer).length === 0) await fetchBalances(client, providerId)
-  const account = rights.account === undefined ? undefined : textAt(answer, rights.account)
-  if (rights.account !== undefined && account === undefined) {
-    // With another fingerprint the account could be connected twice, and its key could not be replaced.
-    throw new SourceError('unreadable_answer', `${rights.endpoint}: no account`)
-  }
   return {
-    // Without an account number we still recognise the same key. A new key then counts as a new account, because it
-    // must not overwrite the wrong connection.
-    fingerprint: account === undefined ? hash(providerId, 'key', identity) : hash(providerId, 'account', account),
+    ...toFingerprint(accountsOf, identity, await findNumber(client, rights, answer)),
     excess: listExcess(rights, answer),
     missing: listMissing(rights, answer),
     keyExpiresAtMs: toExpiry(rights, answer),
   }
+}
+
+/** The account's own number; undefined where the exchange does not tell it to this key. */
+async function findNumber(client: CcxtClient, rights: Rights, answer: unknown): Promise<string | undefined> {
+  const { account } = rights
+  if (account === undefined) return undefined
+  const { endpoint = rights.endpoint, place, right } = typeof account === 'string' ? { place: account } : account
+  if (right !== undefined && !(rights.kind !== 'flag' && listGranted(rights, answer).includes(right))) return undefined
+  const number = textAt(endpoint === rights.endpoint ? answer : await client.ask(endpoint), place)
+  // With another fingerprint the account could be connected twice, and its key could not be replaced.
+  if (number === undefined) throw new SourceError('unreadable_answer', `${endpoint}: no account`)
+  return number
+}
+
+/**
+ * Without an account number we still recognise the same key. A new key then counts as a new account, because it must not
+ * overwrite the wrong connection. Brands of one exchange share their numbers, so an account has one fingerprint in all.
+ */
+function toFingerprint(
+  accountsOf: string,
+  identity: string,
+  account: string | undefined,
+): Pick<Account, 'fingerprint' | 'fingerprintOf'> {
+  if (account === undefined) return { fingerprint: hash(accountsOf, 'key', identity), fingerprintOf: 'key' }
+  return { fingerprint: hash(accountsOf, 'account', account), fingerprintOf: 'account' }
 }
 
 function listExcess(rights: Rights, answer: unknown): string[] {

@@ -30,6 +30,7 @@ export async function verifyKey(call: Call): Promise<Account> {
   const userId = canView ? await fetchUserId(call) : `portfolio ${portfolioId ?? ''}`
   return {
     fingerprint: toFingerprint(userId, portfolio),
+    fingerprintOf: 'account',
     excess: [
       ...(rights.can_trade ? ['Trade'] : []),
       ...(rights.can_transfer ? ['Transfer'] : []),
@@ -47,6 +48,7 @@ export async function verifySignIn(call: Call): Promise<Account> {
   const { scopes } = readAnswer('user/auth', authAnswer, await call('/v2/user/auth')).data
   return {
     fingerprint: toFingerprint(await fetchUserId(call), ''),
+    fingerprintOf: 'account',
     excess: scopes.filter((scope) => !isHarmless(scope)),
     missing: neededScopes.filter((scope) => !scopes.includes(scope)),
     keyExpiresAtMs: null,

@@ -35,6 +35,7 @@ export async function fetchAccount(clients: readonly ChainClient[], address: Add
   await Promise.all(clients.filter(({ chain }) => chain.id in used).map((client) => assertNoContract(client, address)))
   return {
     fingerprint: createHash('sha256').update(`evm\n${address}`).digest('hex'),
+    fingerprintOf: 'account',
     excess: [],
     missing: [],
     keyExpiresAtMs: null,

@@ -277,8 +277,13 @@ export interface FailedNetwork {
 
 /** What `verify` found out about the credentials and the account behind them. */
 export interface Account {
-  /** The same for every key of one account at the provider, hashed; each connector says how sure it is. */
+  /** The same for every key of one account at the provider, hashed. */
   fingerprint: string
+  /**
+   * `key` where the provider does not say which account it is: the same key is recognised, but another key of the account
+   * has another fingerprint, and the account could be counted twice.
+   */
+  fingerprintOf: 'account' | 'key'
   /** Rights to take away before the key is accepted, in the provider's own words. Empty for a read-only key. */
   excess: string[]
   /** Rights to add, in the provider's own words. */

@@ -121,6 +121,11 @@ export interface ProviderDefinition {
    * partitions, and no story crosses two of them. A network that is away is away alone.
    */
   networks?: Readonly<Record<string, string>>
+  /**
+   * Set for a brand or a region of another provider, with the id that all of them share: the same account may be readable
+   * under each.
+   */
+  accountsOf?: string
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
   /** The connector's `version` if it is not 1, for processes that never load the connector. */

@@ -66,14 +66,16 @@ describe('the account behind a key', () => {
   })
 
   it('two keys of one account have one fingerprint, two accounts have two, and it does not show the account', () => {
-    const { fingerprint } = toAccount('key one', info)
+    const { fingerprint, fingerprintOf } = toAccount('key one', info)
+    assert.equal(fingerprintOf, 'account')
     assert.equal(toAccount('key two', info).fingerprint, fingerprint)
     assert.notEqual(toAccount('key one', { ...info, iban: 'AA88 N84G WOAK NMOJ' }).fingerprint, fingerprint)
     assert.match(fingerprint, /^[0-9a-f]{64}$/)
   })
 
   it('without the account number the key stands for the account', () => {
-    const { fingerprint } = toAccount('key one', { ...info, iban: null })
+    const { fingerprint, fingerprintOf } = toAccount('key one', { ...info, iban: null })
+    assert.equal(fingerprintOf, 'key')
     assert.equal(toAccount('key one', { ...info, iban: '' }).fingerprint, fingerprint)
     assert.notEqual(toAccount('key two', { ...info, iban: null }).fingerprint, fingerprint)
   })

@@ -54,7 +54,7 @@ export function toAccount(apiKey: string, answer: unknown): Account {
   const granted = info.permissions.map((permission) => permissionNames.get(permission) ?? permission)
   const validUntilMs = Number(info.validUntil ?? 0) * 1000
   return {
-    fingerprint: fingerprintOf(apiKey, info.iban),
+    ...toFingerprint(apiKey, info.iban),
     excess: info.permissions
       .filter((permission) => !harmless.has(permission))
       .map((permission) => permissionNames.get(permission) ?? permission),
@@ -73,8 +73,12 @@ export function toAccount(apiKey: string, answer: unknown): Account {
  * connection. If it is missing, we use the key itself: the same key is then still recognised, and a new key counts as a
  * new account, because it must not overwrite the wrong connection.
  */
-function fingerprintOf(apiKey: string, iban: string | null | undefined): string {
+function toFingerprint(
+  apiKey: string,
+  iban: string | null | undefined,
+): Pick<Account, 'fingerprint' | 'fingerprintOf'> {
   const account = iban?.replaceAll(' ', '') ?? ''
   const identity = account === '' ? `key\n${apiKey}` : `iiban\n${account}`
-  return createHash('sha256').update(`kraken\n${identity}`).digest('hex')
+  const fingerprint = createHash('sha256').update(`kraken\n${identity}`).digest('hex')
+  return { fingerprint, fingerprintOf: account === '' ? 'key' : 'account' }
 }

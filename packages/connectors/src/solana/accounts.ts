@@ -37,6 +37,7 @@ export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> 
   }
   return {
     fingerprint: createHash('sha256').update(`solana\n${address}`).digest('hex'),
+    fingerprintOf: 'account',
     ...{ excess: [], missing: [], keyExpiresAtMs: null },
     state: { address, tokens: [], stakes: [], signedStakes: [], ownership: {} },
   }

@@ -38,7 +38,7 @@ async function accept(tx: Sql, ref: ConnectionRef): Promise<store.TakenAccount |
   const taken = await store.findAccount(tx, ref, account)
   if (taken !== undefined) return taken
   const { fingerprint } = account
-  await store.acceptPending(tx, ref, { fingerprint, shown: null })
+  await store.acceptPending(tx, ref, { fingerprint, fingerprintOf: 'account', shown: null })
   return undefined
 }
 

@@ -152,18 +152,27 @@ export async function lockPending(
   )
 }
 
-/** `shown`: the number and the time from which on applications see it; null while only its session does. */
+export interface AcceptedAccount {
+  fingerprint: string
+  fingerprintOf: 'account' | 'key'
+  /** The number and the time from which on applications see it; null while only its session does. */
+  shown: { seq: string; at: string } | null
+}
+
 export async function acceptPending(
   tx: Sql,
   ref: ConnectionRef,
-  { fingerprint, shown }: { fingerprint: string; shown: { seq: string; at: string } | null },
+  { fingerprint, fingerprintOf, shown }: AcceptedAccount,
 ): Promise<void> {
   const verdict: Verdict = { added: true, connection_id: ref.connectionId, errors: [] }
   await tx.execute(
     `update connections set status = 'syncing', account_fingerprint = $3, verdict = $4::jsonb, added_at = $5::timestamptz,
-       next_sync_at = $5::timestamptz, shown_seq = $6::bigint, shown_at = $7::timestamptz
+       next_sync_at = $5::timestamptz, shown_seq = $6::bigint, shown_at = $7::timestamptz, fingerprint_of = $8
      where user_key = $1::bigint and connection_key = $2 and status = 'pending'`,
-    [...keysOf(ref), fingerprint, JSON.stringify(verdict), tx.now(), shown?.seq ?? null, shown?.at ?? null],
+    [
+      ...[...keysOf(ref), fingerprint, JSON.stringify(verdict), tx.now()],
+      ...[shown?.seq ?? null, shown?.at ?? null, fingerprintOf],
+    ],
   )
 }
 

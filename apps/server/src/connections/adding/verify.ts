@@ -155,7 +155,7 @@ async function accept(
   tx: Sql,
   ref: ConnectionRef,
   opened: OpenedConnection,
-  { fingerprint, keyExpiresAtMs, state }: Account,
+  { fingerprint, fingerprintOf, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
   // Also if nothing is added below: a user could otherwise give one account again and again, all day.
   await pending.recordCheck(tx, ref, { isRefused: false })
@@ -172,7 +172,7 @@ async function accept(
   const isShown = waiting.connectSessionId === null
   const numbers = isShown ? await deps.takeChangeNumbers(tx, ref.userKey, 1) : undefined
   const shown = numbers === undefined ? null : { seq: numbers.first, at: numbers.updatedAt }
-  await pending.acceptPending(tx, ref, { fingerprint, shown })
+  await pending.acceptPending(tx, ref, { fingerprint, fingerprintOf, shown })
   await recordRights(tx, ref, keyExpiresAtMs)
   if (isShown) await noteUser(tx, ref)
   await deps.onReadable(tx, ref, opened.keyLane, state)

@@ -425,6 +425,8 @@ create table connections (
   status_message text,
   -- The provider's account, hashed with a key of the tenant; null until the credentials were verified.
   account_fingerprint text,
+  -- What it is the hash of: the account's own number, or only the key, where the provider does not tell the number.
+  fingerprint_of text check (fingerprint_of in ('account', 'key')),
   -- A compact JWE (connections/credentials/seal.ts); null once destroyed, and for a wallet that is known by its address.
   sealed_credentials text,
   -- A wallet's address in clear, because transactions show it anyway; and the networks that the person chose.
@@ -1249,9 +1251,9 @@ create table audit_heads (
 -- connections: what is shown to applications. `hidden` ones are a session's, or are being destroyed.
 create view readable_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, status, status_cause, status_message,
-    key_lane, connection_type, display_label, added_at, shown_at, shown_seq, last_synced_at, next_sync_at, balances_at,
-    balances_since, history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since,
-    complete_since
+    key_lane, connection_type, display_label, account_fingerprint, fingerprint_of, added_at, shown_at, shown_seq,
+    last_synced_at, next_sync_at, balances_at, balances_since, history_from, transaction_count, proof_grade,
+    proof_checked_at, proof_balances_at, proved_since, complete_since
   from connections
   where session_id is null and status not in ('pending', 'removed');
 create view provisional_connections as

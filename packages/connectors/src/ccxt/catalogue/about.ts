@@ -60,8 +60,11 @@ interface RightsSource {
   /** ccxt's name of the endpoint. */
   endpoint: string
   place: string
-  /** Where the account's own number is. All keys of an account share it. */
-  account?: string
+  /**
+   * Where the account's own number is, which all its keys share: in the same answer, or in that of an endpoint for which
+   * a key needs a right that we do not ask for.
+   */
+  account?: string | { endpoint: string; place: string; right: string }
   expires?: string
 }
 
@@ -73,6 +76,8 @@ export type Rights = RightsSource &
 
 export interface About {
   name?: string
+  /** A brand or a region of this exchange: whether it takes the keys of the others is not documented. */
+  accountsOf?: string
   aliases?: readonly string[]
   website?: string
   rank?: number
@@ -104,6 +109,7 @@ export interface About {
 // 100 rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read
 // only". It was founded in March 2018.
 const bybit: About = {
+  accountsOf: 'bybit',
   permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
   leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
   menu: ['Account & Security', 'API Management', 'Create New Key', 'System-generated API Keys'],
@@ -132,6 +138,7 @@ const bybit: About = {
 // www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows;
 // account/config has `perm` ("read_only,withdraw,trade") and `uid`.
 const okx: About = {
+  accountsOf: 'okx',
   permissions: ['Read'],
   leaveEmpty: ['Trade', 'Withdraw'],
   menu: ['Profile', 'API', 'Create API key'],
@@ -162,6 +169,7 @@ const okx: About = {
 
 // hitbtc.com's API v3, which BeQuant and FMFW.io share: `till`, and 1,000 rows.
 const hitbtc: About = {
+  accountsOf: 'hitbtc',
   lists: {
     trades: { until: 'till', limit: 1000 },
     deposits: { until: 'till', limit: 1000 },
@@ -172,6 +180,7 @@ const hitbtc: About = {
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
 // days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds.
 const gate: About = {
+  accountsOf: 'gate',
   launched: '2013-01-01',
   lists: {
     deposits: { unit: 's', spanDays: 30 },
@@ -289,6 +298,8 @@ const abouts: Readonly<Record<string, About>> = {
         'ui_withdraw: read',
       ],
       needed: ['history: read', 'wallets: read'],
+      // docs.bitfinex.com, rest-auth-info-user: [0] is the "Account ID"; a sub-account has its own.
+      account: { endpoint: 'privatePostAuthRInfoUser', place: '0', right: 'account: read' },
     },
   },
   bitflyer: {

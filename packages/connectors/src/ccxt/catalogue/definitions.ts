@@ -35,6 +35,7 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     storySpanMs: 7 * dayMs,
     // The two sides of a conversion are entries of the ledger, which some exchanges keep by coin.
     ...(!lists.some(({ stream, by }) => stream === 'ledger' && by !== null) && { storiesStayInLists: true }),
+    ...(about.accountsOf !== undefined && { accountsOf: about.accountsOf }),
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
     hosts: facts.hosts.slice(1),
