@@ -31,6 +31,11 @@ export function getDefinition(providerId: string): ProviderDefinition {
   return definition
 }
 
+/** The provider that a brand or a region shares its accounts with, or the provider itself. */
+export function toAccountsProvider(providerId: string): string {
+  return byId.get(providerId)?.accountsOf ?? providerId
+}
+
 /** Where users sign in; undefined for a provider without sign-in. */
 export function findSignIn(providerId: string): SignIn | undefined {
   return byId.get(providerId)?.signIn

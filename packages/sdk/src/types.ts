@@ -304,7 +304,7 @@ export interface AssetProof {
 }
 
 interface ClaimTerms {
-  /** By default the present. */
+  /** By default the newest moment up to which all accounts were read. */
   as_of?: string
   /** By default proved and explained. */
   grades?: ProofGrade[]

@@ -5,6 +5,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import { recordStatements } from '../db/test-statements.ts'
 import { createTenants } from '../tenants/index.ts'
 import { until } from '../../../../test/until.ts'
+import type { Owned, OwnedAccount } from '../portfolio/index.ts'
 import { createClaims, listClaims } from './index.ts'
 import { insertClaim } from './store.ts'
 
@@ -19,11 +20,18 @@ const worthADollar = (audience?: string): ClaimRequest => ({
   audience,
 })
 
+const accountsOf = (providerId: string): string => providerId
+const empty: OwnedAccount = {
+  ...{ providerId: 'an_exchange', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved', isFresh: true },
+  ...{ amount: zero, certain: zero },
+}
+const nothing: Owned = { asOf: '2026-03-02T10:11:12.345Z', accounts: [empty] }
+
 it('requests for the keys need no token, so repeated requests write nothing for an hour', async (t) => {
   const { db } = await testDatabase(t)
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    findOwnedTotal: () => assert.fail('a list of keys needs no total'),
+    ...{ accountsOf, listOwned: () => assert.fail('a list of keys needs no accounts') },
   })
   const first = await claims.jwks()
   assert.equal(first.keys.length, 1)
@@ -71,9 +79,10 @@ it('an application that repeats a claim does not keep its user from being delete
   let whileAsked = async (): Promise<void> => undefined
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    async findOwnedTotal() {
+    accountsOf,
+    async listOwned() {
       await whileAsked()
-      return { amount: zero, value_in_usd: zero, grade: 'proved' }
+      return nothing
     },
   })
   const asker = { ...ann, clientId: 'cli_1', grantId: 'grt_1' }
@@ -99,7 +108,7 @@ it('a claim that is repeated takes one row, and one consent has at most a hundre
   const ann = await tenants.ensureUser({ ...tenant, externalUserId: 'ann' })
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    findOwnedTotal: async () => ({ amount: zero, value_in_usd: zero, grade: 'proved' }),
+    ...{ accountsOf, listOwned: async () => nothing },
   })
   const asker = { ...ann, clientId: 'cli_1', grantId: 'grt_1' }
   const ask = (audience?: string) => claims.make(asker, worthADollar(audience))

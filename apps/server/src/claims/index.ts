@@ -8,19 +8,20 @@ import { compare, dayMs, invalidParameter, isAssetId, Refusal, type Decimal, typ
 import { SignJWT, calculateJwkThumbprint, importJWK, type JWK, type CryptoKey } from 'jose'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
-import type { OwnedTotal } from '../portfolio/index.ts'
+import type { Owned, OwnedAccount, OwnedRequest } from '../portfolio/index.ts'
+import { count, type Counted } from './count.ts'
 import * as store from './store.ts'
 
 export { listClaims, type MadeClaim } from './store.ts'
 
-type Grade = OwnedTotal['grade']
+type Grade = OwnedAccount['grade']
 
 export interface ClaimRequest {
   claim: store.AskedClaim['claim']
   /** Null where the claim is about the value of everything. */
   assetId: string | null
   amount: Decimal
-  /** Undefined: now. */
+  /** Undefined: the newest moment to which all accounts were read. */
   asOf: string | undefined
   grades: readonly Grade[]
   /** Undefined: the client itself. */
@@ -52,9 +53,17 @@ export interface ClaimsDeps {
   secrets: readonly Uint8Array[]
   issuer: string
   sandbox: boolean
-  findOwnedTotal(sql: Sql, owner: Owner, asked: { asOf: string; assetId: string | null }): Promise<OwnedTotal>
+  listOwned(sql: Sql, owner: Owner, request: OwnedRequest): Promise<Owned>
+  /** The provider that a brand shares its accounts with, or the provider itself. */
+  accountsOf(providerId: string): string
 }
 
+/**
+ * Without `as_of`, an account that was read before does not count. One claim has one moment for all accounts, and a key
+ * that was deleted would set it back for as long as the connection stays. Accounts of idle users are read every six
+ * hours, and judged one run later.
+ */
+const freshForMs = dayMs
 const claimsPerDay = 3
 /** The user's page lists every recipient, and must stay readable. */
 const askedPerDayMax = 100
@@ -104,11 +113,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
         const audience = request.audience ?? asker.clientId
         await checkAudiences(tx, asker, audience, Date.parse(now))
-        const asOf = request.asOf ?? now
-        const total = await deps.findOwnedTotal(tx, asker, { asOf, assetId })
-        const { grade } = total
-        const held = claim === 'value_at_least' ? total.value_in_usd : total.amount
-        const holds = request.grades.includes(grade) ? compare(held, amount) >= 0 : null
+        const readSince = new Date(Date.parse(now) - freshForMs).toISOString()
+        const { asOf, accounts } = await deps.listOwned(tx, asker, { asOf: request.asOf, readSince, assetId })
+        const { holds, grade, error } = judge(count(accounts, deps.accountsOf), request)
         const id = randomUUID()
         const { grantId } = asker
         // A question without an answer counts, too. The grade that it names differs between an asset that the user has
@@ -117,9 +124,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
           ...{ id, grantId, claim, assetId, amount, asOf, holds, grade, audience, madeAt: now },
           askedFor: request.asOf ?? null,
         })
-        if (holds === null) {
-          return { holds, grade, asOf, statement: null, errors: [toWeak(grade, request.grades)] }
-        }
+        if (error !== undefined) return { holds, grade, asOf, statement: null, errors: [error] }
         const said = assetId === null ? { amount_in_usd: amount } : { asset_id: assetId, amount }
         const statement = await sign(tx, {
           sub: subject,
@@ -180,10 +185,22 @@ async function checkAudiences(tx: Sql, asker: Claimant, audience: string, nowMs:
   })
 }
 
-function toWeak(grade: Grade, grades: readonly Grade[]): ErrorItem {
-  const message = `The data is ${grade}, and this claim asks for ${grades.join(' or ')}.`
-  return { cause: 'grade_too_low', message }
+/** The error names no account: a consent to claims alone does not say where the user has any. */
+function judge(
+  { least, most, grade }: Counted,
+  { amount, grades }: Pick<ClaimRequest, 'amount' | 'grades'>,
+): Pick<ClaimAnswer, 'holds' | 'grade'> & { error?: ErrorItem } {
+  if (!grades.includes(grade)) {
+    const message = `The data is ${grade}, and this claim asks for ${grades.join(' or ')}.`
+    return { holds: null, grade, error: { cause: 'grade_too_low', message } }
+  }
+  if (compare(least, amount) >= 0) return { holds: true, grade }
+  if (most !== undefined && compare(most, amount) < 0) return { holds: false, grade }
+  return { holds: null, grade: 'unprovable', error: { cause: 'grade_too_low', message: notAllCounted } }
 }
+
+const notAllCounted =
+  'What can be counted does not reach this amount, and what was left out might: data that was not read up to the moment of the claim, or that may belong to an account that is counted already.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

@@ -1,5 +1,6 @@
 /** The api role: every route over the parts it serves. */
 import { randomUUID } from 'node:crypto'
+import { toAccountsProvider } from '@assay/connectors/catalog'
 import { createClaims, type Claims } from '../claims/index.ts'
 import type { Config } from '../config/config.ts'
 import { createAccessLog } from '../connect/index.ts'
@@ -145,7 +146,8 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
     secrets: keyring.derive('claims'),
     issuer: addresses.authUrl,
     sandbox: config.mode === 'sandbox',
-    findOwnedTotal: portfolio.findOwnedTotal,
+    listOwned: portfolio.listOwned,
+    accountsOf: toAccountsProvider,
   })
 }
 

@@ -12,6 +12,7 @@ import type { Owner } from '../owner.ts'
 import * as changes from './changes-store.ts'
 import * as knownAt from './known-at-store.ts'
 import { listDailyValues, type DailyValues, type HistoryRequest } from './history.ts'
+import { listOwned, type Owned, type OwnedRequest } from './owned-store.ts'
 import type { TransactionItem } from './page-steps-store.ts'
 import * as pages from './pages-store.ts'
 import type { UserPageRequest } from './pages-query-store.ts'
@@ -28,9 +29,9 @@ export {
   type TransactionPoint,
   type TransactionFilters,
 } from './pages-query-store.ts'
+export type { Owned, OwnedAccount, OwnedRequest } from './owned-store.ts'
 export type { TransactionItem } from './page-steps-store.ts'
 export { finishPage } from './pages-store.ts'
-export type { OwnedTotal } from './positions-at-store.ts'
 export type { PositionPoint } from './positions-store.ts'
 export type { UncheckedToken } from './authorized-read-store.ts'
 
@@ -54,14 +55,10 @@ export interface Portfolio {
   readSourcePositions(token: UncheckedToken, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
   /**
-   * The total of the user's own accounts at a moment, read in the caller's transaction. Wallets that were only given as
-   * an address do not count.
+   * What each of the user's own accounts held at one moment, read in the caller's transaction. Wallets that were only
+   * given as an address are not among them.
    */
-  findOwnedTotal(
-    sql: Sql,
-    owner: Owner,
-    asked: { asOf: string; assetId: string | null },
-  ): Promise<positionsAt.OwnedTotal>
+  listOwned(sql: Sql, owner: Owner, request: OwnedRequest): Promise<Owned>
   /** Each statement has its turn. */
   listTransactions(owner: Owner, request: UserPageRequest, inTurn: InTurn): Promise<TransactionItem[]>
   /** Oldest first; days that are neither observed nor derivable are left out. */
@@ -79,7 +76,7 @@ export function createPortfolio({ db }: { db: Database }): Portfolio {
     readPositions: (token, request) => positions.readPositions(db, token, request),
     readPositionsAt: (token, request) => positionsAt.readPositionsAt(db, token, request),
     readSourcePositions: (token, request) => positions.readSourcePositions(db, token, request),
-    findOwnedTotal: positionsAt.findOwnedTotal,
+    listOwned,
     listTransactions: (owner, request, inTurn) => pages.listTransactions(db, owner, request, inTurn),
     listDailyValues: (owner, request) => listDailyValues(db, owner, request),
   }

@@ -1,0 +1,74 @@
+/** What accounts come to when some of them may be the same account, or were not read for a while. */
+import { parseDecimal, sum, type Decimal } from '@assay/core'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { OwnedAccount } from '../portfolio/index.ts'
+import { count } from './count.ts'
+
+const of = (name: string, amount: string, more: Partial<OwnedAccount> = {}): OwnedAccount => ({
+  ...{ providerId: 'bank', fingerprint: name, fingerprintOf: 'account', grade: 'proved', isFresh: true },
+  ...{ amount: parseDecimal(amount), certain: parseDecimal(amount), ...more },
+})
+const byKey = { fingerprintOf: 'key' } as const
+const accountsOf = (providerId: string): string => (providerId === 'bank_eu' ? 'bank' : providerId)
+
+describe('the sum of a user’s accounts', () => {
+  it('has every account that its exchange names', () => {
+    const counted = count([of('a', '1'), of('b', '2'), of('c', '4', { providerId: 'other' })], accountsOf)
+    assert.deepEqual(counted, { least: '7', most: '7', grade: 'proved' })
+  })
+
+  it('has one of several keys whose accounts are not known, the one with the most', () => {
+    const keys = [of('k1', '2', byKey), of('k2', '3', byKey), of('k3', '1', { ...byKey, grade: 'open' })]
+    assert.deepEqual(count(keys, accountsOf), { least: '3', most: '6', grade: 'proved' })
+    const elsewhere = of('k4', '5', { ...byKey, providerId: 'other' })
+    assert.deepEqual(count([...keys, elsewhere], accountsOf), { least: '8', most: '11', grade: 'proved' })
+  })
+
+  it('has either the named accounts of an exchange or a key, which may be of one of them', () => {
+    const named = [of('a', '1'), of('b', '2')]
+    assert.deepEqual(count([...named, of('k', '2.5', byKey)], accountsOf), { least: '3', most: '5.5', grade: 'proved' })
+    assert.deepEqual(count([...named, of('k', '4', byKey)], accountsOf), { least: '4', most: '7', grade: 'proved' })
+  })
+
+  it('has an account once that is connected under two brands of one exchange', () => {
+    const both = [of('a', '2'), of('a', '2', { providerId: 'bank_eu' })]
+    assert.deepEqual(count(both, accountsOf), { least: '2', most: '2', grade: 'proved' })
+    const keys = [of('k1', '2', byKey), of('k2', '2', { ...byKey, providerId: 'bank_eu' })]
+    assert.deepEqual(count(keys, accountsOf), { least: '2', most: '4', grade: 'proved' })
+  })
+
+  it('has no limit above while an account was not read, and takes no grade from it', () => {
+    const stale = of('b', '0', { isFresh: false, grade: 'open' })
+    assert.deepEqual(count([of('a', '1'), stale], accountsOf), { least: '1', most: undefined, grade: 'proved' })
+    assert.deepEqual(count([stale], accountsOf), { least: '0', most: undefined, grade: 'unprovable' })
+  })
+
+  it('has what is certain, and above it what may be there', () => {
+    const counted = count([of('a', '5', { certain: parseDecimal('2'), grade: 'explained' }), of('b', '1')], accountsOf)
+    assert.deepEqual(counted, { least: '3', most: '6', grade: 'explained' })
+  })
+
+  it('is never more than the true accounts hold, whichever of them the keys belong to', () => {
+    const holding = fc.record({
+      account: fc.nat(3),
+      isKnown: fc.boolean(),
+      providerId: fc.constantFrom('bank', 'bank_eu'),
+    })
+    fc.assert(
+      fc.property(fc.array(holding, { maxLength: 8 }), fc.array(fc.nat(9), { minLength: 4 }), (connections, held) => {
+        const amountOf = (account: number): Decimal => parseDecimal(String(held[account] ?? 0))
+        const accounts = connections.map(({ account, isKnown, providerId }, key) =>
+          of(isKnown ? `account ${account}` : `key ${key}`, amountOf(account), {
+            ...{ providerId, fingerprintOf: isKnown ? 'account' : 'key' },
+          }),
+        )
+        const truth = sum([...new Set(connections.map(({ account }) => account))].map(amountOf))
+        const { least, most } = count(accounts, accountsOf)
+        assert.ok(Number(least) <= Number(truth), `${least} of ${truth}`)
+        assert.ok(Number(most) >= Number(truth), `${most} of ${truth}`)
+      }),
+    )
+  })
+})

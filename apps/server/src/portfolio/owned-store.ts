@@ -1,0 +1,100 @@
+/**
+ * What each of a user's own accounts held at one moment, for claims. A pasted address proves nothing about its owner, so
+ * only accounts with a key or a sign-in are looked at.
+ *
+ * One moment for all of them: coins that were moved from one account to another count once. The history leads to it, and
+ * the history is known up to the newest reading that was judged (`proof_balances_at`), which is one run old. A newer
+ * reading may contain coins whose arrival is not in the history yet, so it does not lead back. An account that was never
+ * judged has only its reading.
+ */
+import type { Decimal } from '@assay/core'
+import type { Grade } from '../connections/index.ts'
+import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import { knownUserText } from './authorized-read-store.ts'
+import { graded, heldColumns, heldCtes, ofConnection, price } from './positions-at-store.ts'
+
+export interface OwnedRequest {
+  /** Undefined for the newest moment to which all accounts that are fresh were read. */
+  asOf: string | undefined
+  /** Without `asOf`, an account that was not read since then is not fresh. With it, one that was not read until then. */
+  readSince: string
+  /** Null for the value of everything in dollars. */
+  assetId: string | null
+}
+
+export interface OwnedAccount {
+  providerId: string
+  fingerprint: string | null
+  /** `key`: another key of the same account would have another fingerprint. */
+  fingerprintOf: 'account' | 'key'
+  /** Of the asset, or of the account; `unprovable` before there is a verdict. */
+  grade: Grade
+  /** False where nothing is known of the moment; the amounts are 0 then. */
+  isFresh: boolean
+  /** The amount of the asset, or the value of everything that has a price, without spam. */
+  amount: Decimal
+  /**
+   * The same, where an asset that is not proved, or was not yet at that moment, counts only as far as a reading before
+   * the moment found it: what came since may be missing from the history, which then leads back to too much.
+   */
+  certain: Decimal
+}
+
+export interface Owned {
+  /** The moment that all amounts are about. */
+  asOf: string
+  accounts: OwnedAccount[]
+}
+
+const isOwned = `s.connection_type in ('api_key', 'oauth2')`
+const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
+const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.proved_since, c.account_fingerprint, c.fingerprint_of,
+  ${readAt} as read_at, coalesce(${readAt} >= coalesce($3::timestamptz, $4::timestamptz), false) as is_fresh`
+
+const total = 'h.liquid + h.staked'
+// After midnight the price of the day may not be there yet. The present is worth its present price.
+const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
+    select c.price_in_usd from current_prices c where c.asset_id = a.id and $3::timestamptz is null)) else 1 end`
+const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
+
+const moment = `coalesce($3::timestamptz, (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh), $2)`
+
+const ownedText = knownUserText({
+  columns,
+  result: `select * from (
+    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
+    counted as (
+      select h.connection_key, sum(u.value * (${total})) as amount,
+        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at then ${total}
+          else least(${total}, h.before) end) as certain
+      from moment m cross join (${graded}) h
+      join shown s on s.connection_key = h.connection_key
+      join assets a on a.asset_key = h.asset_key
+      cross join lateral (${price}) p
+      cross join lateral (select ${unitValue} as value) u
+      where ${isCounted} group by h.connection_key
+    )
+    select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
+        'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
+        'grade', coalesce(asked.grade, s.proof_grade, 'unprovable'), 'isFresh', s.is_fresh,
+        'amount', trim_scale(coalesce(c.amount, 0))::text, 'certain', trim_scale(coalesce(c.certain, 0))::text
+      ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
+    from moment m
+    left join shown s on ${isOwned}
+    left join counted c on c.connection_key = s.connection_key
+    left join lateral (
+      select g.grade from asset_grades g join assets a on a.asset_key = g.asset_key
+      where ${ofConnection('g', 's')} and a.id = $5::text) asked on true
+    group by m.at) owned`,
+})
+
+export async function listOwned(
+  sql: Sql,
+  { userKey }: Pick<Owner, 'userKey'>,
+  { asOf, readSince, assetId }: OwnedRequest,
+): Promise<Owned> {
+  const values = [userKey, sql.now(), asOf ?? null, readSince, assetId]
+  const { as_of, accounts } = await sql.row<{ as_of: string; accounts: OwnedAccount[] }>(ownedText, values)
+  return { asOf: as_of, accounts }
+}

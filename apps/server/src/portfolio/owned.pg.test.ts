@@ -1,0 +1,237 @@
+/** What each account held at the one moment of a claim: coins that are moved between accounts count once. */
+import { dayMs, hourMs, minuteMs, parseDecimal, subtract, add, zero, sum, type Decimal } from '@assay/core'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { markInstallation } from '../db/index.ts'
+import { ledgerRow, openLedger } from '../ledger/test-ledger.ts'
+import { ownedBySuite } from '../oauth/test-oauth.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { listOwned, type Owned, type OwnedRequest } from './owned-store.ts'
+import { addConnection, addUser } from './test-portfolio.ts'
+
+const bitcoin = { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', code: 'XXBT' }
+const one = parseDecimal('1')
+
+describe('the accounts of a claim', async () => {
+  const { db, ledger, keepAt, derive } = await openLedger(ownedBySuite(), { price: parseDecimal('3') })
+  await markInstallation(db, 'sandbox')
+  let made = 0
+
+  interface Account {
+    ref: ConnectionRef
+    held: Decimal
+  }
+  async function openAccounts(count: number): Promise<{ userKey: string; accounts: Account[] }> {
+    made += 1
+    const ann = await addUser(db, `ann${made}`)
+    const accounts: Account[] = []
+    for (let key = 1; key <= count; key += 1) {
+      const ref = await addConnection(db, ann, { key, id: `con_${made}_${key}` })
+      accounts.push({ ref, held: zero })
+    }
+    return { userKey: ann.userKey, accounts }
+  }
+  async function record(account: Account, amount: Decimal, type: 'deposit' | 'withdrawal'): Promise<void> {
+    made += 1
+    account.held = add(account.held, amount)
+    const row = ledgerRow(`L${made}`, `R${made}`, { type, amount, asset: bitcoin.code }, db.clock.now())
+    await keepAt(account.ref, 'ledger', row)
+    await derive(account.ref)
+  }
+  async function move(from: Account, to: Account, amount: Decimal): Promise<void> {
+    await record(from, subtract(zero, amount), 'withdrawal')
+    await record(to, amount, 'deposit')
+  }
+  /** Reads the balances. */
+  async function read({ ref, held }: Account): Promise<void> {
+    await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: held, staked: zero }])
+  }
+  /** The verdict on the newest reading. Null: the whole history, which begins with the account, was read. */
+  async function judge({ ref }: Account, grade = 'proved', provedSince: string | null = null): Promise<void> {
+    await db.execute(
+      `with judged as (
+         update connections set proof_grade = $3, proof_balances_at = balances_at,
+           proved_since = coalesce($4::timestamptz, least(history_from, balances_since))
+         where user_key = $1 and connection_key = $2)
+       insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, observed,
+         difference, causes, changed_at)
+       select $1, $2, asset_key, $3, false, false, 0, 0, 0, 0, '[]', $5 from assets where id = $6
+       on conflict (user_key, connection_key, asset_key) do update set grade = excluded.grade`,
+      [ref.userKey, ref.connectionKey, grade, provedSince, db.now(), bitcoin.assetId],
+    )
+  }
+  /** When it was read. */
+  async function readAndJudge(account: Account, grade?: string): Promise<string> {
+    await read(account)
+    await judge(account, grade)
+    const { ref } = account
+    const { at } = await db.row<{ at: string }>(
+      'select balances_at as at from connections where user_key = $1 and connection_key = $2',
+      [ref.userKey, ref.connectionKey],
+    )
+    return at
+  }
+  const list = (userKey: string, more: Partial<OwnedRequest> = {}): Promise<Owned> =>
+    listOwned(
+      db,
+      { userKey },
+      {
+        ...{ asOf: undefined, readSince: new Date(db.clock.now() - dayMs).toISOString(), assetId: bitcoin.assetId },
+        ...more,
+      },
+    )
+  const amounts = ({ accounts }: Owned): string[] => accounts.map(({ certain }) => certain)
+  const totalOf = ({ accounts }: Owned): string => sum(accounts.map(({ certain }) => certain))
+
+  it('hold coins once that were moved on after each reading', async () => {
+    const { userKey, accounts } = await openAccounts(3)
+    const [first, second, third] = accounts as [Account, Account, Account]
+    await record(first, one, 'deposit')
+    const firstReadAt = await readAndJudge(first)
+    for (const [from, to] of [
+      [first, second],
+      [second, third],
+    ] as const) {
+      await db.clock.advance(hourMs)
+      await move(from, to, one)
+      await db.clock.advance(hourMs)
+      await readAndJudge(to)
+    }
+    const owned = await list(userKey)
+    assert.deepEqual([amounts(owned), owned.asOf], [['1', '0', '0'], firstReadAt])
+  })
+
+  it('hold coins once that left between two readings and came back', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [home, away] = accounts as [Account, Account]
+    await record(home, one, 'deposit')
+    await readAndJudge(home)
+    await db.clock.advance(hourMs)
+    await move(home, away, one)
+    await readAndJudge(away)
+    await db.clock.advance(hourMs)
+    await move(away, home, one)
+    await db.clock.advance(hourMs)
+    await readAndJudge(home)
+    assert.deepEqual(amounts(await list(userKey)), ['0', '1'])
+  })
+
+  it('do not hold coins that the newest reading found and whose arrival is not in the history yet', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [from, to] = accounts as [Account, Account]
+    await record(from, one, 'deposit')
+    const judgedAt = await readAndJudge(to)
+    await readAndJudge(from)
+    await db.clock.advance(hourMs)
+    to.held = one
+    await read(to)
+    const owned = await list(userKey)
+    assert.deepEqual([totalOf(owned), owned.asOf], ['1', judgedAt])
+  })
+
+  it('equal a book of all movements, whatever is moved and read in which order', async () => {
+    const step = fc.record({
+      kind: fc.constantFrom('move', 'move', 'read'),
+      from: fc.nat(2),
+      to: fc.nat(2),
+      passesMs: fc.constantFrom(minuteMs, 3 * hourMs),
+    })
+    const story = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 9 }), async (steps) => {
+      const { userKey, accounts } = await openAccounts(3)
+      for (const account of accounts) await record(account, one, 'deposit')
+      for (const account of accounts) await readAndJudge(account)
+      for (const { kind, from, to, passesMs } of steps) {
+        await db.clock.advance(passesMs)
+        const [giver, taker] = [accounts[from], accounts[to]]
+        assert.ok(giver && taker)
+        if (kind === 'read') await readAndJudge(giver)
+        else if (giver !== taker) await move(giver, taker, giver.held)
+      }
+      const everRead = { readSince: new Date(0).toISOString() }
+      assert.equal(totalOf(await list(userKey, everRead)), '3')
+    })
+    await fc.assert(story, { numRuns: 12, endOnFailure: true })
+  })
+
+  it('are left out when they were not read for a day, and do not set the moment back', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [dead, alive] = accounts as [Account, Account]
+    await record(dead, one, 'deposit')
+    await readAndJudge(dead)
+    await db.clock.advance(dayMs + minuteMs)
+    await record(alive, one, 'deposit')
+    const readAt = await readAndJudge(alive)
+    const owned = await list(userKey)
+    assert.deepEqual(
+      owned.accounts.map(({ isFresh, certain }) => [isFresh, certain]),
+      [
+        [false, '0'],
+        [true, '1'],
+      ],
+    )
+    assert.equal(owned.asOf, readAt)
+  })
+
+  it('are those that were read at or after a moment that is asked for, however long ago', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [dead, alive] = accounts as [Account, Account]
+    await record(dead, one, 'deposit')
+    await record(alive, one, 'deposit')
+    const atMs = Date.parse(await readAndJudge(dead))
+    await db.clock.advance(40 * dayMs)
+    const laterMs = Date.parse(await readAndJudge(alive))
+    const freshAt = async (ms: number): Promise<boolean[]> => {
+      const asOf = new Date(ms).toISOString()
+      const owned = await list(userKey, { asOf })
+      assert.equal(owned.asOf, asOf)
+      return owned.accounts.map(({ isFresh }) => isFresh)
+    }
+    assert.deepEqual(await freshAt(atMs), [true, true])
+    assert.deepEqual(await freshAt(atMs + 1), [false, true])
+    assert.deepEqual(await freshAt(laterMs), [false, true])
+    assert.deepEqual(await freshAt(laterMs + 1), [false, false])
+  })
+
+  it('are certain of what is not proved only as far as a reading before the moment found it', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [idle, later] = accounts as [Account, Account]
+    await record(idle, one, 'deposit')
+    await record(later, one, 'deposit')
+    await readAndJudge(idle, 'explained')
+    // Its first reading, an hour after the moment, found a second coin that the history does not show.
+    await db.clock.advance(hourMs)
+    later.held = add(one, one)
+    await readAndJudge(later, 'explained')
+    const owned = await list(userKey)
+    assert.deepEqual(
+      owned.accounts.map(({ amount, certain, grade }) => [amount, certain, grade]),
+      [
+        ['1', '1', 'explained'],
+        ['2', '0', 'explained'],
+      ],
+    )
+    await judge(later, 'proved', db.now())
+    assert.deepEqual(amounts(await list(userKey)), ['1', '0'], 'proved since its first reading only')
+    await judge(later, 'proved')
+    assert.deepEqual(amounts(await list(userKey)), ['1', '2'])
+  })
+
+  it('are worth their prices, after midnight too, and a user without an account has none', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    await db.execute(
+      `insert into current_prices (asset_id, price_in_usd, source, method, fetched_at) values ($1, 7, 'test', 'simple_price', $2)
+       on conflict (asset_id) do update set price_in_usd = excluded.price_in_usd`,
+      [bitcoin.assetId, db.now()],
+    )
+    await db.execute('delete from daily_prices where asset_id = $1', [bitcoin.assetId])
+    assert.deepEqual(amounts(await list(userKey, { assetId: null })), ['7'])
+    await db.clock.advance(23 * hourMs)
+    assert.deepEqual(amounts(await list(userKey, { assetId: null })), ['7'])
+    const { userKey: other } = await openAccounts(0)
+    assert.deepEqual((await list(other)).accounts, [])
+  })
+})
