@@ -4,8 +4,12 @@ import { createBase58check } from '@scure/base'
 
 const base58check = createBase58check(sha256)
 
-/** The bytes before the checksum; undefined when it is not base58 or the checksum is wrong. */
+/** Extended keys are the longest and have 112 characters. Decoding takes the square of the length. */
+const lengthMax = 120
+
+/** The bytes before the checksum; undefined when it is not base58, too long, or the checksum is wrong. */
 export function findBase58Check(text: string): Uint8Array | undefined {
+  if (text.length > lengthMax) return undefined
   try {
     return base58check.decode(text)
   } catch {

@@ -15,6 +15,9 @@ export interface Descriptor {
 
 export type DescriptorMistake = 'checksum' | 'test_network' | 'unsupported_script'
 
+/** One with a single key has some 300 characters, and one with several keys, which is refused by name, has thousands. */
+const lengthMax = 4_096
+
 /** Any of the functions that a descriptor can begin with, including those that are not read. */
 const shape = /^(?:addr|combo|multi|pk|pkh|raw|rawtr|sh|sortedmulti|tr|wpkh|wsh)\(.*\)(?:#.*)?$/
 
@@ -36,7 +39,7 @@ const hardenedFrom = 2 ** 31
 
 /** Undefined when the text is not a descriptor. */
 export function findDescriptor(text: string): { descriptor: Descriptor } | { mistake: DescriptorMistake } | undefined {
-  if (!shape.test(text)) return undefined
+  if (text.length > lengthMax || !shape.test(text)) return undefined
   const [body = '', checksum] = text.split('#', 2)
   if (checksum !== undefined && checksum !== toDescriptorChecksum(body)) return { mistake: 'checksum' }
   const [, wrapper = '', keyText = '', path = ''] = parts.exec(body) ?? []
