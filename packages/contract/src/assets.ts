@@ -46,8 +46,9 @@ export const AssetPosition = z
       description:
         'Only with as_of. observed: a reading of the balances covers that moment. derived: from the nearest reading and the transactions in between.',
     }),
-    grade: ProofGrade.nullable().optional().meta({
-      description: 'Only with as_of: how well this asset is proved; null until there is a verdict.',
+    grade: ProofGrade.optional().meta({
+      description:
+        'Only with as_of: how well this asset is proved at that moment; unprovable until there is a verdict, and for a time from before anything could be compared.',
     }),
   })
   .meta({ id: 'AssetPosition', description: 'What one connection holds of one asset.' })

@@ -54,8 +54,8 @@ export const AssetProof = z
 
 export const ProofSummary = z
   .object({
-    grade: ProofGrade.nullable().meta({
-      description: 'The worst of its assets, without spam; null until there is one.',
+    grade: ProofGrade.meta({
+      description: 'The worst of its assets, without spam; unprovable until there is a verdict.',
     }),
     checked_at: time.nullable(),
     proved_since: time.nullable().meta({ description: 'Since when everything adds up; null when something does not.' }),

@@ -101,7 +101,7 @@ export interface AssetPosition extends Quantities {
   /** With `as_of`: as a reading of the balances found it, or derived from one and the transactions in between. */
   method?: 'observed' | 'derived' | undefined
   /** With `as_of`: how well this asset is proved; null until there is a verdict. */
-  grade?: ProofGrade | null | undefined
+  grade?: ProofGrade | undefined
 }
 
 /** What one crypto source holds of one asset (v1). */
@@ -267,7 +267,7 @@ export type ProofGrade = 'proved' | 'explained' | 'unprovable' | 'open'
 
 export interface ProofSummary {
   /** The worst of the connection's assets, without spam; null until there is a verdict. */
-  grade: ProofGrade | null
+  grade: ProofGrade
   checked_at: string | null
   proved_since: string | null
   assets_by_grade: Record<ProofGrade, number>

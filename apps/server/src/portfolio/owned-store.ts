@@ -49,14 +49,18 @@ export interface Owned {
 
 const isOwned = `s.connection_type in ('api_key', 'oauth2')`
 const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
-const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.proved_since, c.account_fingerprint, c.fingerprint_of,
-  ${readAt} as read_at, coalesce(${readAt} >= coalesce($3::timestamptz, $4::timestamptz), false) as is_fresh`
+const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of, ${readAt} as read_at, coalesce(${readAt} >= coalesce($3::timestamptz, $4::timestamptz), false) as is_fresh`
 
 const total = 'h.liquid + h.staked'
 // After midnight the price of the day may not be there yet. The present is worth its present price.
 const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
     select c.price_in_usd from current_prices c where c.asset_id = a.id and $3::timestamptz is null)) else 1 end`
 const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
+
+// As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.
+const grade = 'coalesce(asked.grade, s.proof_grade)'
+const gradeThen = `case when ${grade} = 'open' or s.proved_since is not distinct from s.history_from
+  or coalesce(s.proved_since, s.balances_since) <= m.at then ${grade} end`
 
 const moment = `coalesce($3::timestamptz, (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh), $2)`
 
@@ -77,7 +81,7 @@ const ownedText = knownUserText({
     )
     select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
-        'grade', coalesce(asked.grade, s.proof_grade, 'unprovable'), 'isFresh', s.is_fresh,
+        'grade', coalesce(${gradeThen}, 'unprovable'), 'isFresh', s.is_fresh,
         'amount', trim_scale(coalesce(c.amount, 0))::text, 'certain', trim_scale(coalesce(c.certain, 0))::text
       ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
     from moment m

@@ -130,6 +130,22 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual([totalOf(owned), owned.asOf], ['1', judgedAt])
   })
 
+  it('are proved at a moment only if the time since then adds up', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await db.clock.advance(hourMs)
+    const asOf = db.now()
+    await db.clock.advance(hourMs)
+    const readAt = await readAndJudge(account)
+    const gradesAt = async (at: string): Promise<string[]> =>
+      (await list(userKey, { asOf: at })).accounts.map(({ grade }) => grade)
+    assert.deepEqual([await gradesAt(asOf), await gradesAt(readAt)], [['proved'], ['proved']])
+    // The provider no longer had the beginning, so the sums begin with the first reading.
+    await judge(account, 'proved', readAt)
+    assert.deepEqual([await gradesAt(asOf), await gradesAt(readAt)], [['unprovable'], ['proved']])
+  })
+
   it('equal a book of all movements, whatever is moved and read in which order', async () => {
     const step = fc.record({
       kind: fc.constantFrom('move', 'move', 'read'),

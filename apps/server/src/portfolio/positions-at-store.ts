@@ -148,15 +148,20 @@ export const heldCtes = (moments: { at: string; now: string }, condition: string
   `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
    wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
    around as materialized (${around(beliefs[believed])}), held as materialized (${held})`
-export const heldColumns = 'c.balances_since, c.history_from'
+export const heldColumns = 'c.balances_since, c.history_from, c.proved_since'
+
+// A verdict is about the time since everything adds up, or since balances were first read where something does not. At an
+// earlier moment a part of the history may be missing. An open difference is one at any moment.
+const gradeThen = `case when g.grade = 'open' or coalesce(s.proved_since, s.balances_since) <= ${at} then g.grade end`
 
 /**
  * Positions `h` with what is known of their assets; those of zero and zero are not listed. Neither is less than zero of a
  * token that a stranger sent: its contract reported a transfer that never changed a balance.
  */
 export const graded = `
-  select h.*, coalesce(present.spam, g.spam, false) as spam, g.grade
+  select h.*, coalesce(present.spam, g.spam, false) as spam, coalesce(${gradeThen}, 'unprovable') as grade
   from held h
+  join wanted s on s.connection_key = h.connection_key
   left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key
   left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
   where (h.liquid <> 0 or h.staked <> 0)

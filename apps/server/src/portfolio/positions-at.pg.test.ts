@@ -20,7 +20,7 @@ const coins = [bitcoin, ether]
 interface Row {
   asset_symbol: string
   method: string
-  grade: string | null
+  grade: string
   price_in_usd: number | null
   value_in_usd: string | null
   exact: { asset_holdings: string; staked_holdings: string; total_holdings: string }
@@ -118,7 +118,33 @@ describe('positions at a moment', async () => {
     )
     const [row] = await listAt(access, firstMs)
     const price = firstMs % dayMs < dayMs / 2 ? 10 : 11
-    assert.deepEqual([row?.price_in_usd, row?.value_in_usd, row?.grade], [price, String(5 * price), null])
+    assert.deepEqual([row?.price_in_usd, row?.value_in_usd, row?.grade], [price, String(5 * price), 'unprovable'])
+  })
+
+  it('are proved only since everything adds up', async () => {
+    const { access, ref } = await newPerson()
+    const nowMs = db.clock.now()
+    await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, nowMs - 5 * dayMs))
+    await derive(ref)
+    await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: parseDecimal('2'), staked: zero }])
+    await db.execute(
+      `insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, observed,
+         difference, causes, changed_at)
+       select $1, $2, asset_key, 'proved', false, false, 0, 2, 2, 0, '[]', $3 from assets where id = $4`,
+      [ref.userKey, ref.connectionKey, db.now(), bitcoin.assetId],
+    )
+    const listGrades = async (since: 'history_from' | 'balances_since' | 'null', grade: string): Promise<string[]> => {
+      await db.execute(`update connections set proved_since = ${since} where user_key = $1`, [ref.userKey])
+      await db.execute('update proofs set grade = $2 where user_key = $1', [ref.userKey, grade])
+      const moments = [nowMs - 2 * dayMs, db.clock.now()]
+      return (await Promise.all(moments.map((at) => listAt(access, at)))).map(([row]) => row?.grade ?? 'none')
+    }
+    assert.deepEqual(await listGrades('history_from', 'proved'), ['proved', 'proved'])
+    // The provider no longer had the beginning, so the first reading is where the sums begin.
+    assert.deepEqual(await listGrades('balances_since', 'explained'), ['unprovable', 'explained'])
+    // Something else of the account does not add up.
+    assert.deepEqual(await listGrades('null', 'proved'), ['unprovable', 'proved'])
+    assert.deepEqual(await listGrades('null', 'open'), ['open', 'open'])
   })
 
   it('leave out a derived amount below zero of a token that a stranger sent, and no other', async () => {

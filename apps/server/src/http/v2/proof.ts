@@ -24,7 +24,8 @@ export function registerProof(app: FastifyInstance, { serve, connections, proof 
         page: { next: page.next(last && [last.asset_symbol, last.asset_id]) },
         data: shown.map((row) => toWire(row, observedAt)),
         summary: {
-          grade: summary.grade,
+          // Nothing has been compared yet.
+          grade: summary.grade ?? 'unprovable',
           checked_at: summary.checkedAt,
           proved_since: summary.provedSince,
           assets_by_grade: summary.assetsByGrade,
