@@ -43,8 +43,9 @@ interface Visit {
   request: IncomingMessage
   response: ServerResponse
   url: URL
-  sessionId: string
-  session: Session
+  /** Undefined before this browser has connected. */
+  sessionId: string | undefined
+  session: Session | undefined
 }
 
 type Handler = (visit: Visit) => Promise<void>
@@ -70,17 +71,18 @@ export async function startApplication(settings: Settings): Promise<{ url: strin
     if (called === 'POST /webhooks') return receiveWebhook(settings, store, request, response)
     const handler = Object.hasOwn(handlers, called) ? handlers[called] : undefined
     if (handler === undefined) return void response.writeHead(404).end()
-    await handler({ request, response, url, ...(await openSession(store, request, response)) })
+    await handler({ request, response, url, ...(await findSession(store, request)) })
   }
 }
 
 function createHandlers(settings: Settings, store: Store): Readonly<Record<string, Handler>> {
   return {
-    async 'GET /'({ response, sessionId, session }) {
-      // A verifier and a state for each flow, made before the click: a browser opens a window only at once.
+    async 'GET /'({ response, session }) {
+      // A verifier and a state for each flow, made before the click: a browser opens a window only at once. The browser
+      // keeps them, in a cookie that scripts cannot read, so that visits leave nothing here.
       const { codeVerifier, codeChallenge } = await createPkce()
       const state = createState()
-      await store.sessions.save(sessionId, { ...session, pending: { state, codeVerifier } })
+      setCookie(response, 'flow', `${state}.${codeVerifier}`)
       const { clientId, widgetUrl } = settings
       const request = { widgetUrl, clientId, codeChallenge, state }
       const html = toPage({
@@ -105,14 +107,21 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
     },
 
     // The browser arrives here after a redirect, and page.js sends it here after a window or a frame.
-    async 'GET /callback'({ response, url, sessionId, session: { pending } }) {
+    async 'GET /callback'({ request, response, url, sessionId }) {
       // Without a flow that this browser began, the code in the link may be that of a stranger's account.
-      const tokens = pending && (await redeem(settings, url, pending))
-      if (tokens !== undefined) {
-        await store.tokens.save(tokens.userId, tokens)
-        // A new id: the one from before may have been planted in this browser by another person, who knows it.
-        await store.sessions.remove(sessionId)
-        await store.sessions.save(setSessionCookie(response), { userId: tokens.userId })
+      const [state, codeVerifier] = readCookie(request, 'flow')?.split('.') ?? []
+      if (state !== undefined && codeVerifier !== undefined) {
+        const tokens = await redeem(settings, url, { state, codeVerifier })
+        if (tokens !== undefined) {
+          await store.tokens.save(tokens.userId, tokens)
+          // The answer spends the flow.
+          setCookie(response, 'flow', '')
+          // A new id: the one from before may have been planted in this browser by another person, who knows it.
+          if (sessionId !== undefined) await store.sessions.remove(sessionId)
+          const newId = randomUUID()
+          await store.sessions.save(newId, { userId: tokens.userId })
+          setCookie(response, 'session', newId)
+        }
       }
       response.writeHead(303, { location: '/' }).end()
     },
@@ -127,8 +136,8 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
     async 'POST /sign-out'({ response, sessionId, session }) {
       const client = await openClient(settings, store, session)
       await client?.revoke()
-      if (session.userId !== undefined) await store.tokens.remove(session.userId)
-      await store.sessions.remove(sessionId)
+      if (session !== undefined) await store.tokens.remove(session.userId)
+      if (sessionId !== undefined) await store.sessions.remove(sessionId)
       response.writeHead(303, { location: '/' }).end()
     },
   }
@@ -138,7 +147,7 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
 async function redeem(
   settings: Settings,
   callback: URL,
-  { state, codeVerifier }: NonNullable<Session['pending']>,
+  { state, codeVerifier }: { state: string; codeVerifier: string },
 ): Promise<Tokens | undefined> {
   try {
     const code = readCallback(callback.href, { state, issuer: settings.authUrl })
@@ -151,28 +160,30 @@ async function redeem(
 }
 
 /** The session of this browser: a random id in a cookie that scripts cannot read. */
-async function openSession(
-  store: Store,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<{ sessionId: string; session: Session }> {
-  const [, given] = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? '') ?? []
-  const known = given === undefined ? undefined : await store.sessions.find(given)
-  if (given !== undefined && known !== undefined) return { sessionId: given, session: known }
-  return { sessionId: setSessionCookie(response), session: {} }
+async function findSession(store: Store, request: IncomingMessage): Promise<Pick<Visit, 'sessionId' | 'session'>> {
+  const sessionId = readCookie(request, 'session')
+  const session = sessionId === undefined ? undefined : await store.sessions.find(sessionId)
+  return session === undefined ? { sessionId: undefined, session } : { sessionId, session }
 }
 
-function setSessionCookie(response: ServerResponse): string {
-  const sessionId = randomUUID()
+function readCookie(request: IncomingMessage, name: string): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split('; ').map((pair) => pair.split('=', 2))
+  return pairs.find(([found]) => found === name)?.[1]
+}
+
+/** Values have letters, digits, "-", "_" and "." alone. An empty one deletes the cookie. */
+function setCookie(response: ServerResponse, name: 'flow' | 'session', value: string): void {
+  const end = value === '' ? '; Max-Age=0' : ''
   // Add "Secure" where the application has https.
-  response.setHeader('set-cookie', `session=${sessionId}; HttpOnly; SameSite=Lax; Path=/`)
-  return sessionId
+  response.appendHeader('set-cookie', `${name}=${value}; HttpOnly; SameSite=Lax; Path=/${end}`)
 }
 
 /** A client that shares its tokens with every other process of this application. */
-async function openClient(settings: Settings, store: Store, { userId }: Session): Promise<Client | undefined> {
-  const tokens = userId === undefined ? undefined : await store.tokens.find(userId)
-  if (userId === undefined || tokens === undefined) return undefined
+async function openClient(settings: Settings, store: Store, session: Session | undefined): Promise<Client | undefined> {
+  if (session === undefined) return undefined
+  const { userId } = session
+  const tokens = await store.tokens.find(userId)
+  if (tokens === undefined) return undefined
   return createClient({
     ...settings,
     tokens,
@@ -182,9 +193,13 @@ async function openClient(settings: Settings, store: Store, { userId }: Session)
   })
 }
 
-async function readPortfolio(settings: Settings, store: Store, session: Session): Promise<View['portfolio']> {
+async function readPortfolio(
+  settings: Settings,
+  store: Store,
+  session: Session | undefined,
+): Promise<View['portfolio']> {
   const client = await openClient(settings, store, session)
-  if (client === undefined || session.userId === undefined) return undefined
+  if (client === undefined || session === undefined) return undefined
   try {
     const { data: holdings, errors } = await client.assetsPage()
     const connections: ConnectedProvider[] = []

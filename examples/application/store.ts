@@ -8,11 +8,9 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Tokens } from '@assay/sdk'
 
+/** Of a user who has connected. Visitors who have not leave nothing here, because every visit would be a file. */
 export interface Session {
-  /** The connect flow that this browser began last. The answer to it spends it. */
-  pending?: { state: string; codeVerifier: string }
-  /** Known once the user has connected. */
-  userId?: string
+  userId: string
 }
 
 export interface Store {

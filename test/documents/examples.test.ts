@@ -119,10 +119,15 @@ describe('examples/application', () => {
     const page = await context.newPage()
     const email = newEmail()
 
+    await context.addCookies([{ name: 'session', value: 'planted', url: ownUrl }])
     await page.goto(ownUrl)
     await ready(page)
     await seeAccessible(page, 'the example before connecting')
-    const anonymous = await findSession(page)
+    assert.deepEqual(
+      await readdir(path.join(directory, 'sessions')),
+      [],
+      'a visitor who has not connected leaves no file',
+    )
     await button(page, 'Connect on this page').click()
     const frame = page.frameLocator('iframe')
     await button(frame, 'Continue').click()
@@ -133,7 +138,7 @@ describe('examples/application', () => {
     await seeHeading(frame, 'Connected')
     await button(frame, 'Finish').click()
     await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-    assert.notEqual(await findSession(page), anonymous, 'a session that was planted before is worth nothing now')
+    assert.notEqual(await findSession(page), 'planted', 'a session that was planted before is worth nothing now')
     await lookUntil(page, 'li[data-status=active]')
     await page.getByRole('cell', { name: 'BTC', exact: true }).waitFor()
     await lookUntil(page, 'p:has-text("Last message from Assay"):has-text(".changed")')
@@ -180,5 +185,6 @@ describe('examples/application', () => {
     await page.goBack()
     await button(page, 'Sign out').click()
     await page.getByText('Nothing is connected yet.').waitFor()
+    assert.deepEqual(await readdir(path.join(directory, 'sessions')), [])
   })
 })
