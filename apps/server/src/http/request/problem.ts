@@ -89,12 +89,16 @@ function itemsOf({ code, items, message }: Refusal): readonly ErrorItem[] {
   return code === 'invalid_request' && items.length === 0 ? [{ cause: 'bad_request', message }] : items
 }
 
-/** v1 calls a provider a crypto source, in errors as everywhere. */
+/** v1 calls a provider a crypto source, in errors as everywhere: also where an item names the parameter. */
 export function toV1Item({
   provider_id: source,
   ...rest
 }: ErrorItem): Omit<ErrorItem, 'provider_id'> & { crypto_source_id?: string } {
-  return source === undefined ? rest : { ...rest, crypto_source_id: source }
+  return {
+    ...rest,
+    ...(rest.parameter === 'provider_id' && { parameter: 'crypto_source_id' }),
+    ...(source !== undefined && { crypto_source_id: source }),
+  }
 }
 
 /** Fastify's errors have a status of their own, but their messages speak of plugins and parsers. */

@@ -122,6 +122,19 @@ describe('platform v1', async () => {
         )
       }
     })
+
+    it('a crypto source that cannot be added is named as v1 names it, whichever check refuses it', async () => {
+      const connection = { type: 'api_key', api_key: 'a', secret_key: 'b' }
+      for (const [method, path, body] of [
+        ['POST', '/platform/v1/provider', { crypto_source_id: 'kucoin', connection }],
+        ['GET', '/platform/v1/oauth/callback/nope?code=a&state=b', undefined],
+      ] as const) {
+        const { status, text } = await api.call(method, path, token, body)
+        assert.equal(status, 400, text)
+        assert.match(text, /"parameter":"crypto_source_id"/)
+        assert.doesNotMatch(text, /provider_id/)
+      }
+    })
   })
 
   it('200: a crypto source is added and removed with bare answers', async () => {
