@@ -31,7 +31,9 @@ const WalletConnection = z
     address: text(256).optional(),
     extended_public_key: text(256).optional(),
     descriptor: text(2_048).optional(),
-    networks: z.array(text(64)).min(1).max(50).optional(),
+    networks: z.array(text(64)).min(1).max(50).optional().meta({
+      description: 'Only these networks are read, by the names that the catalogue has in `networks`; otherwise all.',
+    }),
   })
   .check((context) => {
     const { address, extended_public_key: key, descriptor } = context.value
@@ -97,6 +99,10 @@ export const ProviderMetadata = z
     guide: keyGuide,
     wallet_apps: z.array(walletApp).meta({
       description: 'For wallets: the apps and devices that people use, and where each shows what to paste.',
+    }),
+    networks: z.array(z.object({ name: z.string(), aliases: z.array(z.string()) })).meta({
+      description:
+        'What `networks` of a connection may name, by name or by alias, to read only these. Empty where there is no choice.',
     }),
     features: z.object({ holdings: z.boolean(), staking: z.boolean(), transactions: z.boolean() }),
     known_limits: z.array(z.string()),

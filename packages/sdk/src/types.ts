@@ -191,6 +191,8 @@ export interface Provider {
   guide: { page: string; menu: string[]; leave_empty: string[]; shown_once: string | null } | null
   /** For wallets: the apps that people use, and where each shows what to paste. */
   wallet_apps: { name: string; menu: string[]; shows: 'address' | 'extended_public_key' }[]
+  /** What `networks` of a connection may name, by name or by alias. Empty where there is no choice. */
+  networks: { name: string; aliases: string[] }[]
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: string[]
   status: 'available' | 'beta' | 'degraded' | 'unavailable' | 'not_in_sandbox'

@@ -5,7 +5,7 @@ import { recognizeWallet } from '@assay/core/credentials'
 import type { Address } from 'viem'
 import type { Account, WalletCredentials } from '../kit/connector.ts'
 import { fetchUsage } from './balances.ts'
-import { chains } from './chains.ts'
+import { chains, toChosenNetwork, type Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
 
 /**
@@ -23,7 +23,10 @@ export function readAddress({ address = '' }: WalletCredentials): Address {
 /** The chains that the person chose, by name or by id; otherwise all that can be read here. */
 export function chooseChains(clients: readonly ChainClient[], { networks }: WalletCredentials): readonly ChainClient[] {
   if (networks === undefined || networks.length === 0) return clients
-  const namesOf = ({ id, network }: (typeof chains)[number]): string[] => [network, `evm:${id}`, String(id)]
+  const namesOf = (chain: Chain): string[] => {
+    const { name, aliases } = toChosenNetwork(chain)
+    return [name, ...aliases]
+  }
   const known = new Set(chains.flatMap(namesOf))
   if (!networks.every((name) => known.has(name))) throw new SourceError('invalid_credentials', 'an unknown network')
   return clients.filter(({ chain }) => namesOf(chain).some((name) => networks.includes(name)))

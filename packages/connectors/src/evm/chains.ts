@@ -126,6 +126,11 @@ export const chains: readonly Chain[] = [
   },
 ]
 
+/** What a connection's `networks` may call a chain: its name, its id in the ids of assets, or the number alone. */
+export function toChosenNetwork({ id, network }: Pick<Chain, 'id' | 'network'>): { name: string; aliases: string[] } {
+  return { name: network, aliases: [`evm:${id}`, String(id)] }
+}
+
 /** In blocks. A replaced block is noticed down to this depth, even if we had treated it as final. */
 export function toReplaceableDepth({ depth }: Pick<Chain, 'depth'>): number {
   return 2 * depth

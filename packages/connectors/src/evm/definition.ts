@@ -5,7 +5,7 @@
  */
 import type { Stream } from '../kit/connector.ts'
 import { toAddressWallet, type ProviderDefinition } from '../kit/definition.ts'
-import { chains, overlapBlocks } from './chains.ts'
+import { chains, overlapBlocks, toChosenNetwork } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
 
@@ -44,6 +44,7 @@ export const evmDefinition = {
       address,
     ),
     wallet_apps: walletApps,
+    networks: chains.map(toChosenNetwork),
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [
       'Addresses of contracts, such as multi-signature wallets, cannot be connected.',

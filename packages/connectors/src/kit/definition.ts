@@ -59,6 +59,8 @@ export interface ProviderMetadata {
   guide: KeyGuide | null
   /** Wallets only. Their names are also aliases. */
   wallet_apps?: readonly WalletApp[]
+  /** What `networks` of a connection may name, where there is a choice. */
+  networks?: readonly { name: string; aliases: readonly string[] }[]
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: readonly string[]
   /** `beta`: it has not been tried with a real account yet. */

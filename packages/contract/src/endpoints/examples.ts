@@ -183,6 +183,7 @@ export const catalogued = {
     shown_once: 'Private key',
   },
   wallet_apps: [],
+  networks: [],
   features: { holdings: true, staking: true, transactions: true },
   known_limits: ['Kraken Futures is another account with keys of its own and is not read.'],
   status: 'available',

@@ -153,6 +153,30 @@ describe('a wallet', () => {
     })
   })
 
+  it('is read on the networks that its provider names; another one is malformed, as is any where there is no choice', () => {
+    const [evm, bitcoin] = ['evm', 'bitcoin'].map(findProvider)
+    assert.ok(evm && bitcoin)
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    for (const networks of [['ethereum'], ['base', 'polygon'], ['evm:1'], ['1', 'base']]) {
+      assert.equal(checkCredentials({ type: 'wallet', address, networks }, evm, confirm), undefined)
+    }
+    const rule = (given: NewCredentials, provider: ProviderMetadata): string | undefined => {
+      try {
+        return checkCredentials(given, provider, confirm)?.message
+      } catch (error) {
+        assert.ok(error instanceof Refusal)
+        assert.equal(error.items[0]?.parameter, 'connection.networks')
+        return error.items[0].message
+      }
+    }
+    assert.equal(
+      rule({ type: 'wallet', address, networks: ['base', 'nope'] }, evm),
+      'must be among ethereum, base, arbitrum, optimism, polygon, bnb, avalanche for Ethereum & EVM',
+    )
+    const key = { type: 'wallet', address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', networks: ['bitcoin'] } as const
+    assert.equal(rule(key, bitcoin), 'is not accepted for Bitcoin, where there is no choice of networks')
+  })
+
   it('is refused when the value could spend funds, and the error does not quote it', () => {
     const phrase = Array.from({ length: 12 }, () => 'abandon').join(' ')
     const extended = `xprv${'9'.repeat(107)}`

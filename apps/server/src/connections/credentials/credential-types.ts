@@ -246,6 +246,7 @@ function checkWallet(given: WalletCredentials, provider: ProviderMetadata): Erro
     const accepted = credential_fields.map((one) => one.name).join(' or ')
     throw invalidParameter(`connection.${only.field}`, `is not accepted for ${name}; send ${accepted}`)
   }
+  checkNetworks(given.networks, provider)
   const refuse = (message: string, fix: string): ErrorItem => ({ cause: 'invalid_address', provider_id, message, fix })
   // Words and keys that can spend must never be stored, not even for the moment until a worker looks at them.
   const secret = findPrivateMaterial(only.value)
@@ -269,6 +270,17 @@ function checkWallet(given: WalletCredentials, provider: ProviderMetadata): Erro
   const value = found?.wallet.value ?? only.value
   if (!isOther && (field.shape === null || fitsShape(field.shape, value))) return undefined
   return refuse(`This is not a valid ${field.label} of ${name}.`, 'Copy it again from your wallet.')
+}
+
+function checkNetworks(given: WalletCredentials['networks'], { name, networks = [] }: ProviderMetadata): void {
+  const isKnown = (one: string): boolean => networks.some((network) => [network.name, ...network.aliases].includes(one))
+  if (given === undefined || given.every(isKnown)) return
+  throw invalidParameter(
+    'connection.networks',
+    networks.length === 0
+      ? `is not accepted for ${name}, where there is no choice of networks`
+      : `must be among ${networks.map((network) => network.name).join(', ')} for ${name}`,
+  )
 }
 
 const mistakes: Readonly<Record<WalletMistake, [message: string, fix: string]>> = {

@@ -28,6 +28,7 @@ export function readCatalog(
   const data = shown.map((provider) => ({
     ...provider,
     wallet_apps: provider.wallet_apps ?? [],
+    networks: provider.networks ?? [],
     icon_url: toProviderIconUrl(provider.provider_id),
   }))
   return { page: { next: page.next(last && [placeOf(last)]) }, data, errors: [] }

@@ -17,6 +17,7 @@ function provider(name: string, kind: Provider['kind'] = 'exchange', website = '
     required_permissions: [],
     guide: null,
     wallet_apps: [],
+    networks: [],
     icon_url: '/icons/providers/any.svg',
     brand: { color: '#000000', short_name: 'x' },
     popularity_rank: ranked.includes(name) ? ranked.indexOf(name) : null,
