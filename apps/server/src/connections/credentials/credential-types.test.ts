@@ -45,7 +45,8 @@ const wallets: ProviderMetadata = {
 }
 
 const sealer = createSealer(testKeyring('main'))
-const apiKey: NewApiKey = { type: 'api_key', apiKey: 'a-key', secretKey: 'hunter2', passphrase: 'a phrase' }
+const plainKey: NewApiKey = { type: 'api_key', apiKey: 'a-key', secretKey: 'hunter2' }
+const apiKey: NewApiKey = { ...plainKey, passphrase: 'a phrase' }
 const confirm = { uncheckedKeys: 'confirm' } as const
 
 async function roundTrip(given: NewCredentials): Promise<unknown> {
@@ -108,20 +109,34 @@ describe('a key', () => {
     )
   })
 
+  it('with a passphrase, for a provider that has none, is refused as malformed', () => {
+    assert.equal(checkCredentials(plainKey, kraken, confirm), undefined)
+    assert.throws(
+      () => checkCredentials(apiKey, kraken, confirm),
+      (error) =>
+        error instanceof Refusal &&
+        error.items[0]?.parameter === 'connection.passphrase' &&
+        !error.message.includes('a phrase'),
+    )
+    const okx = findProvider('okx')
+    assert.ok(okx)
+    assert.equal(checkCredentials(apiKey, okx, confirm), undefined)
+  })
+
   const silent: ProviderMetadata = { ...kraken, name: 'Silent', permission_check: 'none' }
 
   it('whose rights cannot be read is accepted when the person confirmed that it can only read', () => {
-    assert.equal(checkCredentials({ ...apiKey, confirmedReadOnly: true }, silent, confirm), undefined)
+    assert.equal(checkCredentials({ ...plainKey, confirmedReadOnly: true }, silent, confirm), undefined)
     for (const confirmed of [{}, { confirmedReadOnly: false }]) {
       assert.throws(
-        () => checkCredentials({ ...apiKey, ...confirmed }, silent, confirm),
+        () => checkCredentials({ ...plainKey, ...confirmed }, silent, confirm),
         (error) => error instanceof Refusal && error.items[0]?.parameter === 'connection.confirmed_read_only',
       )
     }
   })
 
   it('whose rights cannot be read is refused, confirmed or not, where the operator wants that', () => {
-    const refused = checkCredentials({ ...apiKey, confirmedReadOnly: true }, silent, {
+    const refused = checkCredentials({ ...plainKey, confirmedReadOnly: true }, silent, {
       uncheckedKeys: 'refuse',
     })
     assert.equal(refused?.cause, 'excess_permission')
@@ -129,7 +144,7 @@ describe('a key', () => {
   })
 
   it('whose rights are read needs no confirmation', () => {
-    assert.equal(checkCredentials(apiKey, kraken, { uncheckedKeys: 'refuse' }), undefined)
+    assert.equal(checkCredentials(plainKey, kraken, { uncheckedKeys: 'refuse' }), undefined)
   })
 })
 

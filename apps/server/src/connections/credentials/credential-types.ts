@@ -115,6 +115,10 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
         if (!field.required || (value ?? '') !== '') continue
         throw invalidParameter(`connection.${field.name}`, `is required for ${provider.name}`)
       }
+      const hasPassphrase = provider.credential_fields.some((field) => field.name === 'passphrase')
+      if (given.passphrase !== undefined && !hasPassphrase) {
+        throw invalidParameter('connection.passphrase', `is not accepted for ${provider.name}, whose keys have none`)
+      }
       return provider.permission_check === 'none' ? checkUnread(given, provider, policy) : undefined
     },
     async seal(given, seal) {
