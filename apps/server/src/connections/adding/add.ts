@@ -13,6 +13,7 @@ import type { Keyring } from '../../keys.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
 import {
   checkCredentials,
+  cleanCredentials,
   sealCredentials,
   toLaneText,
   type CheckPolicy,
@@ -92,11 +93,12 @@ export async function addConnection(
   owner: Owner,
   request: NewConnection,
 ): Promise<AddResult> {
-  const { credentials, displayLabel, repairOf, inTurn = atOnce } = request
+  const { displayLabel, repairOf, inTurn = atOnce } = request
+  const credentials = cleanCredentials(request.credentials)
   const provider = getOffered(deps.catalog, request.providerId, credentials.type)
   const refused = checkCredentials(credentials, provider, deps)
   if (refused !== undefined) return toRefused(provider, displayLabel, [refused])
-  const ref = await inTurn(() => storePending(deps, sealer, owner, { ...request, provider }))
+  const ref = await inTurn(() => storePending(deps, sealer, owner, { ...request, credentials, provider }))
   await waitForVerdict(deps, ref)
   const verdict = await inTurn(() => pending.takeVerdict(deps.db, ref))
   const errors = verdict?.errors ?? [toUnheard(provider)]

@@ -8,7 +8,13 @@
  *             are sealed: they reveal every past and future address of their owner
  */
 import { invalidParameter, type ErrorItem } from '@assay/core'
-import { findPrivateMaterial, fitsShape, recognizeWallet, type WalletMistake } from '@assay/core/credentials'
+import {
+  cleanField,
+  findPrivateMaterial,
+  fitsShape,
+  recognizeWallet,
+  type WalletMistake,
+} from '@assay/core/credentials'
 import type {
   ApiKeyCredentials,
   ConnectionType,
@@ -79,6 +85,8 @@ interface CredentialType<New extends NewCredentials> {
   isGivenAtProvider: boolean
   /** What is sealed, as JSON; undefined members are left out. */
   schema: z.ZodType
+  /** Takes away what a clipboard adds, as the widget does. */
+  clean(given: New): New
   /**
    * Checks what can be known without asking the provider. Throws a Refusal when the request is malformed; returns an
    * item for the person when the credentials are refused.
@@ -108,6 +116,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
   api_key: {
     isGivenAtProvider: false,
     schema: keptKey,
+    clean: cleanTexts,
     check(given, provider, policy) {
       const members = { api_key: given.apiKey, secret_key: given.secretKey, passphrase: given.passphrase }
       for (const field of provider.credential_fields) {
@@ -136,6 +145,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
   oauth2: {
     isGivenAtProvider: true,
     schema: keptSignIn,
+    clean: (given) => given,
     check: () => undefined,
     async seal(given, seal) {
       return { ...inClear, sealedCredentials: await seal(keptSignIn.parse(given)) }
@@ -160,6 +170,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
   wallet: {
     isGivenAtProvider: false,
     schema: keptWallet,
+    clean: cleanTexts,
     check: checkWallet,
     async seal({ address = null, networks = null, extendedPublicKey, descriptor }, seal) {
       const kept = { extendedPublicKey, descriptor }
@@ -184,6 +195,10 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
 /** TypeScript compares methods loosely, so this compiles; looking the record up by its own `type` makes it correct. */
 function getType(type: ConnectionType): CredentialType<NewCredentials> {
   return credentialTypes[type]
+}
+
+export function cleanCredentials(given: NewCredentials): NewCredentials {
+  return getType(given.type).clean(given)
 }
 
 export function checkCredentials(
@@ -218,6 +233,15 @@ function getSealed({ sealedCredentials }: StoredCredentials): string {
 
 function openSealed({ sealer, boundTo, stored }: OpenContext): Promise<unknown> {
   return sealer.open(boundTo, getSealed(stored))
+}
+
+function cleanTexts<New extends NewCredentials>(given: New): New {
+  const members = Object.entries(given).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' ? cleanField(name, value) : value,
+  ])
+  // The same members, of which only texts have changed; `type` has nothing to clean.
+  return Object.fromEntries(members) as New
 }
 
 /** The provider does not report the rights of a key, so the gate cannot check them. */

@@ -56,6 +56,18 @@ describe('a provider of a user', async () => {
     assert.equal(second.page.next, '')
   })
 
+  it('200: a key that was pasted with white space around it is the same key', async () => {
+    const { api_key: key, secret_key: secret } = await mintKey()
+    const connection = { type: 'api_key', api_key: ` ${key}\n`, secret_key: `\u200b${secret} ` }
+    const { data, errors } = await api.ask(addProvider, path, token, { provider_id: 'kraken', connection })
+    assert.deepEqual([data.added, errors], [true, []])
+    const blank = { ...connection, secret_key: ' ' }
+    const refusal = await refused('POST', path, { provider_id: 'kraken', connection: blank })
+    assert.equal(refusal.errors[0]?.parameter, 'connection.secret_key')
+    const { connection_id: connectionId } = data
+    await api.ask(removeProvider, path, token, { connection_id: connectionId })
+  })
+
   it('200: a refusal by the provider is not an error of the call', async () => {
     const connection = { type: 'api_key', ...(await mintKey('can_trade')) }
     const { data, errors } = await api.ask(addProvider, path, token, { provider_id: 'kraken', connection })
