@@ -85,5 +85,8 @@ describe('client authentication (RFC 6749 §2.3)', () => {
 
   it('is refused where a secret is needed and none was sent (§5.2)', async () => {
     await assert.rejects(authenticateClient(tenants, body({ client_id: id })), { code: 'invalid_client' })
+    for (const fields of [{}, { client_secret: secret }]) {
+      await assert.rejects(authenticateClient(tenants, body(fields)), { code: 'invalid_client' })
+    }
   })
 })

@@ -47,13 +47,19 @@ export function checkClient<C extends TokenClient>(
 }
 
 export async function authenticateClient(tenants: ClientLookup, request: OauthRequest): Promise<Client> {
+  // Elsewhere a missing client_id is a missing parameter. Here it is the authentication that is missing.
+  if (request.authorization === undefined && !request.parameters.has('client_id')) throw secretNeeded()
   return requireSecret(await identifyClient(tenants, request))
 }
 
 /** RFC 6749 §5.2: invalid_client also when no client authentication is included where it is needed. */
 export function requireSecret<C extends TokenClient>({ client, authenticated }: IdentifiedClient<C>): C {
-  if (!authenticated) throw new OAuthError('invalid_client', 'this request needs the client secret')
+  if (!authenticated) throw secretNeeded()
   return client
+}
+
+function secretNeeded(): OAuthError {
+  return new OAuthError('invalid_client', 'this request needs client_id and the client secret')
 }
 
 /**

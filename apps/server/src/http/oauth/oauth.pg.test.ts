@@ -110,6 +110,17 @@ describe('the OAuth endpoints on the wire', async () => {
       }
     })
 
+    it('where a request needs the secret and names no client at all (RFC 7662 §2.3, RFC 6749 §5.2)', async () => {
+      for (const [path, fields] of [
+        ['/oauth/introspect', { token: 'x' }],
+        ['/oauth/token', { grant_type: 'client_credentials' }],
+      ] as const) {
+        const response = await post(path, fields)
+        assert.match(response.headers.get('www-authenticate') ?? '', /^Basic realm=/)
+        assert.deepEqual(await errorOf(response), [401, 'invalid_client'])
+      }
+    })
+
     it('for text in client_id that a database cannot store', async () => {
       for (const client_id of ['\0', 'cli_\ud83d', "cli_'; --", 'x'.repeat(10_000)]) {
         const response = await post('/oauth/token', { grant_type: 'client_credentials', client_id, client_secret: 'x' })
