@@ -143,13 +143,21 @@ describe('the refresh token grant', async () => {
       await assert.rejects(refresh(second.refresh_token), replay)
     })
 
-    it('is a replay when the access token of the pair was revoked: no caller waits for that response', async () => {
-      const first = await signIn()
+    it('may also be retried when the access token of the pair was revoked, which has no time left then', async () => {
+      const first = await signIn({ user: 'revoked' })
       const second = await refresh(first.refresh_token)
       await oauth.revoke({
         parameters: new Map(Object.entries({ token: second.access_token, ...demo })),
         authorization: undefined,
       })
+      const again = await refresh(first.refresh_token)
+      assert.deepEqual(
+        [again.access_token, again.refresh_token, again.scope, again.expires_in],
+        [second.access_token, second.refresh_token, second.scope, 0],
+      )
+      await assert.rejects(bearer(again.access_token), { code: 'invalid_token' })
+      assert.deepEqual(await listReasons(first), [null])
+      await bearer((await refresh(again.refresh_token)).access_token)
       await assert.rejects(refresh(first.refresh_token), replay)
     })
 

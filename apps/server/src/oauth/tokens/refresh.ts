@@ -112,9 +112,12 @@ async function findRetry(
   if (pair === undefined) return undefined
   const token = readAccessToken(pair.accessToken)
   const access = token?.kind === 'user' ? await findUserToken(db, token) : undefined
-  if (access === undefined || access.scopes.join(' ') !== scopes?.join(' ')) return undefined
+  if (scopes === undefined) return undefined
+  // Without its access token the pair is still the answer: it alone has the refresh token that is now in force. The
+  // scope was that access token's, so there is nothing left that it could differ from.
+  if (access !== undefined && access.scopes.join(' ') !== scopes.join(' ')) return undefined
   return toResponse(pair, family, scopes, {
-    accessSeconds: secondsBetween(now, access.expiresAt),
+    accessSeconds: access === undefined ? 0 : secondsBetween(now, access.expiresAt),
     refreshSeconds: secondsBetween(now, family.expiresAt),
   })
 }
