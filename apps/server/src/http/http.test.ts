@@ -147,7 +147,7 @@ describe('400', () => {
     })
   }
 
-  it('a body on a call that takes none is refused by naming its members; an empty one counts as no body', async () => {
+  it('a body on a call that takes none is refused, by naming its members; an empty one counts as no body', async () => {
     const remove = (body?: string): Promise<Response> =>
       fetch(`${server.url}/accounts/v2/things/x`, {
         method: 'DELETE',
@@ -158,6 +158,7 @@ describe('400', () => {
     assert.deepEqual([errors[0]?.cause, errors[0]?.parameter], ['unknown_parameter', 'colour'])
     await problemOf(await remove('[1]'), 400)
     for (const body of [undefined, '', '{}']) assert.equal((await remove(body)).status, 200, body)
+    for (const body of ['null', '[]', '5', '"x"', 'false']) await problemOf(await remove(body), 400)
   })
 
   it('a body that is not JSON, not UTF-8, nested too deeply, or missing is refused', async () => {

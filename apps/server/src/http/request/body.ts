@@ -32,7 +32,7 @@ const noBody = z.strictObject({}).optional()
 /** A call that takes no body still names what it does not know: an empty object is as good as none. */
 export function readBody({ body }: { body?: z.ZodType }, given: unknown, examine?: (given: unknown) => void): unknown {
   examine?.(given)
-  const value = parseOrRefuse(body ?? noBody, given ?? undefined)
+  const value = parseOrRefuse(body ?? noBody, given)
   return body === undefined ? undefined : value
 }
 
