@@ -1,7 +1,16 @@
 /** Transactions. Both versions serve the same record; v1 calls the provider a crypto source. */
 import { categories, categorizationMethods, feeKinds, transactionStatuses, transactionTypes } from '@assay/core'
 import { z } from 'zod'
-import { connectionId, CryptoSourceId, decimalText, isoTimeParameter, list, ProviderId, time } from './values.ts'
+import {
+  connectionId,
+  CryptoSourceId,
+  decimalText,
+  isoTimeParameter,
+  list,
+  ProviderId,
+  rangeTimeParameter,
+  time,
+} from './values.ts'
 
 const usd = decimalText.nullable()
 
@@ -93,8 +102,8 @@ export const TransactionChange = z
 
 /** The same filters apply to a user's list, its export and a tenant's list. */
 export const transactionFilters = {
-  start_time: isoTimeParameter('At this moment or later.').optional(),
-  end_time: isoTimeParameter('Before this moment.').optional(),
+  start_time: rangeTimeParameter('At this moment or later.').optional(),
+  end_time: rangeTimeParameter('Before this moment.').optional(),
   provider_ids: list('Only these providers, separated by commas.').optional(),
   connection_ids: list('Only these connections, separated by commas.').optional(),
   asset_symbols: list('Only transactions that touch one of these assets, exact case.').optional(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { endpoints } from './endpoints/index.ts'
-import { anyTimeParameter, isoTimeParameter, line, list, refuseEmptyRange } from './values.ts'
+import { anyRangeTimeParameter, isoTimeParameter, line, list, rangeTimeParameter, readRange } from './values.ts'
 
 describe('a line of text', () => {
   const label = line(80)
@@ -37,7 +37,7 @@ describe('a label', () => {
 
 describe('times in a query', () => {
   const iso = isoTimeParameter('')
-  const any = anyTimeParameter('')
+  const any = anyRangeTimeParameter('')
 
   for (const [given, meant] of [
     ['2026-03-02T10:11:12.345Z', '2026-03-02T10:11:12.345Z'],
@@ -86,13 +86,39 @@ describe('times in a query', () => {
   })
 
   it('a range that begins where or after it ends is refused, an open one is not', () => {
-    const range = z.strictObject({ start_time: iso.optional(), end_time: iso.optional() }).check(refuseEmptyRange)
+    const at = rangeTimeParameter('').optional()
+    const range = z.strictObject({ start_time: at, end_time: at }).check(readRange)
     const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
     assert.equal(range.safeParse({ start_time: early, end_time: late }).success, true)
     assert.equal(range.safeParse({ start_time: late }).success, true)
     assert.equal(range.safeParse({ start_time: early, end_time: early }).success, false)
     // Both are the same moment, written differently.
     assert.equal(range.safeParse({ start_time: '2026-01-01T01:00:00+01:00', end_time: early }).success, false)
+  })
+
+  it('a range inside one millisecond is compared as it was given, and is of whole milliseconds afterwards', () => {
+    const at = '2026-03-02T10:11:12'
+    const ranged = endpoints.flatMap(({ id, query }) => (query?.shape['start_time'] ? [{ id, query }] : []))
+    assert.ok(ranged.length >= 6)
+    for (const { id, query } of ranged) {
+      const more = 'format' in query.shape ? { format: 'csv' } : {}
+      const read = (start: string, end: string): unknown => {
+        const range = { start_time: `${at}.${start}Z`, end_time: `${at}.${end}Z` }
+        const { data } = query.safeParse({ ...more, ...range })
+        return data && [data['start_time'], data['end_time']]
+      }
+      assert.deepEqual(read('3450001', '346'), [`${at}.346Z`, `${at}.346Z`], id)
+      assert.deepEqual(read('345', '3450001'), [`${at}.345Z`, `${at}.346Z`], id)
+      assert.deepEqual(read('3450001', '34500010001'), [`${at}.346Z`, `${at}.346Z`], id)
+      for (const [start, end] of [
+        ['3450001', '345'],
+        ['3450001', '34500010'],
+        ['3450002', '34500019'],
+        ['346', '3459999'],
+      ] as const) {
+        assert.equal(read(start, end), undefined, `${id} ${start} ${end}`)
+      }
+    }
   })
 })
 

@@ -91,17 +91,28 @@ function toCommonForm(given: string): string | undefined {
   return `${date}T${minutes}:${seconds}${fraction === undefined ? '' : `.${fraction}`}${zone}`
 }
 
-/**
- * Rounds up to the millisecond. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
- * exactly `t >= 12.346 s` and `t < 12.346 s`; cutting would move rows across the edge.
- */
-function readIsoTime(given: string): string | undefined {
+/** In UTC, with the milliseconds and every digit after them that is not a closing zero. */
+function readExactTime(given: string): string | undefined {
   const common = given.length > 40 ? undefined : toCommonForm(given)
   if (common === undefined || !isoTime.safeParse(common).success) return undefined
   const [, whole = common, finer = ''] = /^(.*\.\d{3})(\d*)/.exec(common) ?? []
   const zone = /(Z|[+-]\d\d:\d\d)$/.exec(common)?.[0] ?? 'Z'
-  const cutMs = Date.parse(finer === '' ? common : `${whole}${zone}`)
-  return toTime(/[1-9]/.test(finer) ? cutMs + 1 : cutMs)
+  const cut = toTime(Date.parse(finer === '' ? common : `${whole}${zone}`))
+  return cut?.replace('Z', `${finer.replace(/0+$/, '')}Z`)
+}
+
+/**
+ * Rounds up to the millisecond. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
+ * exactly `t >= 12.346 s` and `t < 12.346 s`; cutting would move rows across the edge.
+ */
+function roundUp(exact: string): string | undefined {
+  const [, cut = exact, finer] = /^(.*\.\d{3})(\d*)Z$/.exec(exact) ?? []
+  return finer === '' ? exact : toTime(Date.parse(`${cut}Z`) + 1)
+}
+
+function readIsoTime(given: string): string | undefined {
+  const exact = readExactTime(given)
+  return exact === undefined ? undefined : roundUp(exact)
 }
 
 /** Date.UTC is not used, because it takes the year 1 for 1901. */
@@ -119,22 +130,39 @@ export function isoTimeParameter(description: string) {
   return parameter({ type: 'string', format: 'date-time', description }, isoRule, readIsoTime)
 }
 
+/** One end of a range: exact until `readRange` has compared it with the other end. */
+export function rangeTimeParameter(description: string) {
+  return parameter({ type: 'string', format: 'date-time', description }, isoRule, readExactTime)
+}
+
 /** v1 also takes Unix epoch milliseconds. */
-export function anyTimeParameter(description: string) {
+export function anyRangeTimeParameter(description: string) {
   return parameter({ type: 'string', description }, `${isoRule}, or Unix epoch milliseconds`, (given) =>
     // A count of milliseconds is not money.
-    /^\d{1,15}$/.test(given) ? toTime(Number(given)) : readIsoTime(given),
+    /^\d{1,15}$/.test(given) ? toTime(Number(given)) : readExactTime(given),
   )
 }
 
-/** `start_time` is included, `end_time` is not; an empty or backward range is a mistake and not an empty answer. */
-export function refuseEmptyRange(context: {
+/**
+ * `start_time` is included, `end_time` is not; an empty or backward range is a mistake and not an empty answer. The ends
+ * are compared as they were given, and rounded afterwards: a range inside one millisecond is none of these mistakes.
+ */
+export function readRange(context: {
   value: { start_time?: string | undefined; end_time?: string | undefined }
   issues: z.core.$ZodRawIssue[]
 }): void {
-  const { start_time: start, end_time: end } = context.value
-  if (start === undefined || end === undefined || start < end) return
-  context.issues.push({ code: 'custom', path: ['start_time'], message: 'must be before end_time', input: start })
+  const { value, issues } = context
+  const { start_time: start, end_time: end } = value
+  if (start !== undefined && end !== undefined && start.replace('Z', '') >= end.replace('Z', '')) {
+    issues.push({ code: 'custom', path: ['start_time'], message: 'must be before end_time', input: start })
+  }
+  for (const name of ['start_time', 'end_time'] as const) {
+    const exact = value[name]
+    if (exact === undefined) continue
+    const rounded = roundUp(exact)
+    if (rounded === undefined) issues.push({ code: 'custom', path: [name], message: isoRule, input: exact })
+    else value[name] = rounded
+  }
 }
 
 /** JSON in the form that documents are made of. */

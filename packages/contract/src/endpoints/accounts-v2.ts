@@ -12,17 +12,7 @@ import {
   transactionFilters,
 } from '../transactions.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
-import {
-  connectionId,
-  isoTimeParameter,
-  list,
-  oneOf,
-  parameter,
-  ProviderId,
-  refuseEmptyRange,
-  text,
-  line,
-} from '../values.ts'
+import { connectionId, isoTimeParameter, list, oneOf, parameter, ProviderId, readRange, text, line } from '../values.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
 import * as examples from './examples.ts'
 
@@ -141,7 +131,7 @@ export const listTransactions = defineEndpoint({
   paging: pagesV2,
   query: z
     .strictObject({ ...transactionFilters, known_at: knownAt.optional() })
-    .check(refuseEmptyRange)
+    .check(readRange)
     .check(refuseBesideKnownAt),
   response: pageOf(Transaction).extend({ removed: z.array(RemovedTransaction).optional() }),
   summary: 'List transactions',

@@ -4,7 +4,7 @@ import { AssetHistoryPoint } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
 import { Transaction, transactionFilters } from '../transactions.ts'
-import { isoTimeParameter, oneOf, refuseEmptyRange } from '../values.ts'
+import { oneOf, rangeTimeParameter, readRange } from '../values.ts'
 import { errorsNone, thisYear, transactionV2 } from './examples.ts'
 
 const family = 'accounts_v2'
@@ -26,7 +26,7 @@ export const exportTransactions = defineEndpoint({
       format: oneOf(['csv', 'ndjson'], 'csv: a table with a header row; ndjson: one transaction a line.'),
       ...transactionFilters,
     })
-    .check(refuseEmptyRange),
+    .check(readRange),
   response: Transaction,
   mediaType: 'application/x-ndjson',
   csv: csvLines,
@@ -45,11 +45,11 @@ export const getAssetHistory = defineEndpoint({
   scope: 'assets:read',
   query: z
     .strictObject({
-      start_time: isoTimeParameter('The first day, UTC; by default a month before the last.').optional(),
-      end_time: isoTimeParameter('Before this moment; by default now.').optional(),
+      start_time: rangeTimeParameter('The first day, UTC; by default a month before the last.').optional(),
+      end_time: rangeTimeParameter('Before this moment; by default now.').optional(),
       interval: oneOf(['day'], 'The time between two points.').optional(),
     })
-    .check(refuseEmptyRange),
+    .check(readRange),
   response: z.object({ data: z.array(AssetHistoryPoint), errors: successErrors }),
   summary: 'See what holdings were worth',
   description:

@@ -10,7 +10,7 @@ import { successErrors } from '../errors.ts'
 import { EnterpriseTransaction, RemovedTransaction, transactionFilters } from '../transactions.ts'
 import { limitDefault, limitMax, limitRule, pageOf, pageParameters, pagesV2 } from '../pages.ts'
 import { ProviderMetadata } from '../providers.ts'
-import { list, refuseEmptyRange, text } from '../values.ts'
+import { list, readRange, text } from '../values.ts'
 import {
   account,
   catalogued,
@@ -42,7 +42,7 @@ export const listEnterpriseTransactions = defineEndpoint({
   paging: pagesV2,
   query: z
     .strictObject({ user_ids: list('Only these users, separated by commas.').optional(), ...transactionFilters })
-    .check(refuseEmptyRange),
+    .check(readRange),
   response: transactionPage,
   summary: 'List transactions of all users',
   description: 'Newest first by (timestamp, id), of users whose consent covers transactions:read.',
@@ -168,7 +168,7 @@ export const listUserTransactions = defineEndpoint({
   id: 'listUserTransactions',
   path: '/enterprise/v2/users/{id}/transactions',
   paging: pagesV2,
-  query: z.strictObject(transactionFilters).check(refuseEmptyRange),
+  query: z.strictObject(transactionFilters).check(readRange),
   response: transactionPage,
   summary: 'List transactions of a user',
   description: 'Newest first. A user whose consent does not cover transactions:read is a 404.',

@@ -4,7 +4,7 @@ import { AssetPositionV1 } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { ErrorItemV1 } from '../errors.ts'
 import { linksV1 } from '../pages.ts'
-import { anyTimeParameter, connectionId, CryptoSourceId, list, refuseEmptyRange, text, line } from '../values.ts'
+import { anyRangeTimeParameter, connectionId, CryptoSourceId, list, readRange, text, line } from '../values.ts'
 import { connectedMembers, connection, connectionStatus } from '../providers.ts'
 import { TransactionV1 } from '../transactions.ts'
 import {
@@ -38,10 +38,10 @@ export const listAssetsV1 = defineEndpoint({
   query: z
     .strictObject({
       ...filters,
-      start_time: anyTimeParameter('Fetched at this moment or later.').optional(),
-      end_time: anyTimeParameter('Fetched before this moment.').optional(),
+      start_time: anyRangeTimeParameter('Fetched at this moment or later.').optional(),
+      end_time: anyRangeTimeParameter('Fetched before this moment.').optional(),
     })
-    .check(refuseEmptyRange),
+    .check(readRange),
   response: z.array(AssetPositionV1),
   summary: 'List asset positions',
   description:
@@ -121,10 +121,10 @@ export const listTransactionsV1 = defineEndpoint({
   query: z
     .strictObject({
       ...filters,
-      start_time: anyTimeParameter('At this moment or later.').optional(),
-      end_time: anyTimeParameter('Before this moment.').optional(),
+      start_time: anyRangeTimeParameter('At this moment or later.').optional(),
+      end_time: anyRangeTimeParameter('Before this moment.').optional(),
     })
-    .check(refuseEmptyRange),
+    .check(readRange),
   response: z.array(TransactionV1),
   summary: 'List transactions',
   description: 'Newest first. Further pages are behind the Link header.',
