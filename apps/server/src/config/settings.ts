@@ -337,7 +337,8 @@ export const settings = {
     parse: wholeNumber(1, 1_000_000_000_000),
   }),
   ASSAY_SLOW_SECRETS_AFTER: setting({
-    description: 'Wrong secrets for one client from one address after which answers come slowly.',
+    description:
+      'From this many wrong secrets for one client from one address on, the answers to wrong ones come slowly.',
     unit: 'failures a minute',
     default: '10',
     parse: wholeNumber(1, 1_000_000),

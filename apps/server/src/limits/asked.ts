@@ -12,7 +12,7 @@ export interface LimitSettings {
   oauthFailures: number
   /** Requests a minute for each address without a token. */
   perAddress: number
-  /** After this many wrong secrets in a minute, for a client and an address, answers are delayed. */
+  /** From this many wrong secrets in a minute on, for a client and an address, answers to wrong ones are delayed. */
   slowAfter: number
 }
 
@@ -36,9 +36,10 @@ export interface Limits {
     lookAtClient(clientId: string): LimitVerdict
     countFailure(address: string): LimitVerdict
     countClient(clientId: string): LimitVerdict
-    /** How long the answer to a secret for this client from this address is delayed. */
+    /** How long a secret for this client from this address waits: while the answer to a wrong one is held back. */
     delayMs(clientId: string, address: string): number
-    countWrongSecret(clientId: string, address: string): void
+    /** Returns how long the answer is held back. */
+    countWrongSecret(clientId: string, address: string): number
   }
 }
 
@@ -61,10 +62,7 @@ export const limitCalls = {
   countFailure: ({ oauth }: Limits, address: string) => oauth.countFailure(address),
   countClient: ({ oauth }: Limits, clientId: string) => oauth.countClient(clientId),
   delayMs: ({ oauth }: Limits, clientId: string, address: string) => oauth.delayMs(clientId, address),
-  countWrongSecret: ({ oauth }: Limits, clientId: string, address: string) => {
-    oauth.countWrongSecret(clientId, address)
-    return null
-  },
+  countWrongSecret: ({ oauth }: Limits, clientId: string, address: string) => oauth.countWrongSecret(clientId, address),
 }
 
 export type LimitCall = keyof typeof limitCalls
@@ -109,7 +107,7 @@ export function askLimits(
       countFailure: (address) => verdict('countFailure', address),
       countClient: (clientId) => verdict('countClient', clientId),
       delayMs: (clientId, address) => ask('delayMs', [clientId, address]) as Promise<number>,
-      countWrongSecret: async (clientId, address) => void (await ask('countWrongSecret', [clientId, address])),
+      countWrongSecret: (clientId, address) => ask('countWrongSecret', [clientId, address]) as Promise<number>,
     },
   }
 }

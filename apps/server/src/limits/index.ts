@@ -39,6 +39,10 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
     admitted: state.count < limit,
   })
 
+  /** How long the answer to this many wrong secrets is held back. */
+  const toDelayMs = (count: number): number =>
+    count < settings.slowAfter ? 0 : Math.min(delayFirstMs * 2 ** (count - settings.slowAfter), delayMaxMs)
+
   return {
     countToken: (token) => toVerdict('token', settings.perToken, tokens.add(token)),
     lookAtToken: (token) => look('token', settings.perToken, tokens.get(token)),
@@ -49,11 +53,10 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
       countFailure: (address) => toVerdict('failures', settings.oauthFailures, failures.add(toNetwork(address))),
       countClient: (clientId) => toVerdict('client', settings.perClient, clients.add(clientId)),
       delayMs(clientId, address) {
-        const { count } = wrongSecrets.get(pair(clientId, address))
-        if (count < settings.slowAfter) return 0
-        return Math.min(delayFirstMs * 2 ** (count - settings.slowAfter), delayMaxMs)
+        const key = pair(clientId, address)
+        return Math.max(toDelayMs(wrongSecrets.get(key).count) - wrongSecrets.quietMs(key), 0)
       },
-      countWrongSecret: (clientId, address) => void wrongSecrets.add(pair(clientId, address)),
+      countWrongSecret: (clientId, address) => toDelayMs(wrongSecrets.add(pair(clientId, address)).count),
     },
   }
 }

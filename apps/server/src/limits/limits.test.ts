@@ -69,19 +69,33 @@ describe('the limits', () => {
     assert.equal(oauth.lookAtAddress('10.0.0.2').admitted, true)
   })
 
-  it('wrong secrets delay that client and address, longer each time, and only for a while', () => {
+  it('wrong secrets of a client and address are slowed from the one that the setting names, longer each time', () => {
     let now = 0
     const { oauth } = createLimits(settings, () => now)
-    const delays: number[] = []
-    for (let failure = 0; failure < 10; failure += 1) {
-      delays.push(oauth.delayMs('cli_a', '10.0.0.1'))
-      oauth.countWrongSecret('cli_a', '10.0.0.1')
-    }
-    assert.deepEqual(delays, [0, 0, 250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000])
-    assert.equal(oauth.delayMs('cli_b', '10.0.0.1'), 0)
-    assert.equal(oauth.delayMs('cli_a', '10.0.0.2'), 0)
+    const delays = Array.from({ length: 9 }, () => oauth.countWrongSecret('cli_a', '10.0.0.1'))
+    assert.deepEqual(delays, [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000])
+    assert.equal(oauth.countWrongSecret('cli_b', '10.0.0.1'), 0)
+    assert.equal(oauth.countWrongSecret('cli_a', '10.0.0.2'), 0)
     now = 60_000
-    assert.equal(oauth.delayMs('cli_a', '10.0.0.1'), 0)
+    assert.equal(oauth.countWrongSecret('cli_a', '10.0.0.1'), 0)
+  })
+
+  it('a secret waits only while the answer to a wrong one is held back, so that hanging up saves no time', () => {
+    let now = 0
+    const { oauth } = createLimits(settings, () => now)
+    const waits = (address = '10.0.0.1'): number => oauth.delayMs('cli_a', address)
+    oauth.countWrongSecret('cli_a', '10.0.0.1')
+    assert.equal(waits(), 0)
+    oauth.countWrongSecret('cli_a', '10.0.0.1')
+    assert.deepEqual([waits(), waits('10.0.0.2')], [250, 0])
+    now = 100
+    assert.equal(waits(), 150)
+    now = 250
+    assert.equal(waits(), 0)
+    oauth.countWrongSecret('cli_a', '10.0.0.1')
+    assert.equal(waits(), 500)
+    now = 60_000
+    assert.equal(waits(), 0)
   })
 
   it('all addresses of an IPv6 subscriber count as one, and IPv4-mapped addresses count as IPv4', () => {

@@ -8,6 +8,8 @@ export interface Window {
   add(key: string): WindowState
   /** Returns the state without counting. */
   get(key: string): WindowState
+  /** How long ago the last request of this window was. */
+  quietMs(key: string): number
   size(): number
 }
 
@@ -19,6 +21,7 @@ interface WindowState {
 interface Entry {
   count: number
   endsAt: number
+  lastAt: number
 }
 
 export function createWindow(options: { windowMs: number; keysMax: number; now: () => number }): Window {
@@ -39,11 +42,12 @@ export function createWindow(options: { windowMs: number; keysMax: number; now: 
       const found = entries.get(key)
       if (found !== undefined && found.endsAt > at) {
         found.count += 1
+        found.lastAt = at
         return { count: found.count, resetMs: found.endsAt - at }
       }
       entries.delete(key)
       dropEnded(at)
-      entries.set(key, { count: 1, endsAt: at + windowMs })
+      entries.set(key, { count: 1, endsAt: at + windowMs, lastAt: at })
       return { count: 1, resetMs: windowMs }
     },
     get(key) {
@@ -51,6 +55,11 @@ export function createWindow(options: { windowMs: number; keysMax: number; now: 
       const found = entries.get(key)
       if (found === undefined || found.endsAt <= at) return { count: 0, resetMs: windowMs }
       return { count: found.count, resetMs: found.endsAt - at }
+    },
+    quietMs(key) {
+      const at = now()
+      const found = entries.get(key)
+      return found === undefined || found.endsAt <= at ? Infinity : at - found.lastAt
     },
     size: () => entries.size,
   }

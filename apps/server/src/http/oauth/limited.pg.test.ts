@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createLimits } from '../../limits/index.ts'
 import { demo, enterprise, redirectUri } from '../../oauth/test-oauth.ts'
+import { until } from '../../../../../test/until.ts'
 import { startAuthServer } from './test-auth-server.ts'
 
 describe('limits of the OAuth endpoints', async () => {
@@ -101,18 +102,33 @@ describe('limits of the OAuth endpoints', async () => {
     }
   })
 
-  it('wrong secrets are slowed down, as is a right one among them, but only for that client', async () => {
+  it('wrong secrets are slowed from the one that the setting names; a right one waits only for an answer held back', async () => {
     nextMinute()
     const wrong = { ...ofTenant, client_secret: 'wrong' }
-    delays.length = 0
+    const timed = async (body: Record<string, string>): Promise<[number, number]> => {
+      const began = performance.now()
+      return [(await token(body)).status, performance.now() - began]
+    }
     await token(wrong)
-    await token(wrong)
-    const began = performance.now()
-    assert.equal((await token(ofTenant)).status, 200)
-    const tookMs = performance.now() - began
+    const [refused, tookMs] = await timed(wrong)
+    assert.equal(refused, 401)
     // Timers may be early by a millisecond or two.
     assert.ok(tookMs >= 245, `${tookMs} ms`)
+    now += 250
+    delays.length = 0
+    assert.equal((await token(ofTenant)).status, 200)
     await token({ grant_type: 'refresh_token', refresh_token: 'x', ...demo })
-    assert.deepEqual(delays, [0, 0, 250, 0])
+    assert.deepEqual(delays, [0, 0])
+
+    const leaving = new AbortController()
+    const left = fetch(`${server.url}/oauth/token`, {
+      ...{ method: 'POST', body: new URLSearchParams(wrong), signal: leaving.signal },
+    })
+    await until('an answer held back', () => limits.oauth.delayMs(enterprise.client_id, '127.0.0.1') > 0 || undefined)
+    leaving.abort()
+    await assert.rejects(left, { name: 'AbortError' })
+    const [heard, waitedMs] = await timed(ofTenant)
+    assert.equal(heard, 200)
+    assert.ok(waitedMs >= 495, `${waitedMs} ms`)
   })
 })

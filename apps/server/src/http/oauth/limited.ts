@@ -31,9 +31,9 @@ export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthR
       claim = findClaim(parsed)
       if (claim?.secretSent === true) {
         await enforceLimit(reply, oauth.lookAtClient(claim.clientId))
-        // The delay comes before the secret is checked. Otherwise the time would reveal whether the secret was right.
-        const delayMs = await oauth.delayMs(claim.clientId, address)
-        if (delayMs > 0) await wait(delayMs)
+        // The answer to a wrong secret is held back below. A caller who does not wait for it gets no further guess
+        // checked meanwhile.
+        await waitMs(await oauth.delayMs(claim.clientId, address))
       } else {
         await enforceLimit(reply, oauth.lookAtAddress(address))
       }
@@ -46,6 +46,10 @@ export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthR
       throw error
     }
   }
+}
+
+async function waitMs(ms: number): Promise<void> {
+  if (ms > 0) await wait(ms)
 }
 
 /**
@@ -62,7 +66,7 @@ async function countFailure(
   error: OAuthError,
 ): Promise<void> {
   if (claim?.secretSent === true) {
-    if (error.code === 'invalid_client') await oauth.countWrongSecret(claim.clientId, address)
+    if (error.code === 'invalid_client') await waitMs(await oauth.countWrongSecret(claim.clientId, address))
     else if (provesSecret.has(error.code)) await oauth.countClient(claim.clientId)
   }
   // Over the limit the answer no longer gives the reason of the failure.
