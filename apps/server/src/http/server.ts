@@ -24,7 +24,7 @@ import { AccessLine, type Log } from './log.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { MetricsAccess, Scraped } from './system/health.ts'
 import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/problem.ts'
-import { findDoubt, isLast } from './transport/framing.ts'
+import { checkFraming, isLast } from './transport/framing.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
 import { limitUnread, unreadLimits, type UnreadLimits } from './transport/unread.ts'
@@ -146,8 +146,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     addHeaders(request, reply)
     noticeProxy(request)
     unread.admit(request.raw.socket, reply.raw)
-    const doubt = findDoubt(request.raw)
-    if (doubt !== undefined) throw new Refusal('invalid_request', doubt)
+    checkFraming(request.raw)
     checkHost(request, options.loopbackHostsOnly)
     return !isPreflight(request) && answerUnmatched(request, reply, table)
   }

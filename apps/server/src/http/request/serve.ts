@@ -140,14 +140,14 @@ export function createServe(deps: ServeDependencies): Serve {
         if (endpoint.scope !== null) request.caller = caller
       },
       handler: async (request, reply) => {
-        const { caller, log } = request
+        const { caller } = request
         const { params, query, page } = open(request)
         const body = readBody(endpoint, request.body, examine)
         const claimed = page?.claim(subjectOf(caller))
+        const given = givenWith(caller, request, lines)
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
-        const inTurn: InTurn = (work) => (caller ? lines.inTurn(toLine(caller), work) : work())
-        const handle = () => handler({ params, query, page: claimed, body, caller, log, inTurn } as never)
-        const answer = await (waits ? handle() : inTurn(handle))
+        const handle = () => handler({ params, query, page: claimed, body, ...given } as never)
+        const answer = await (waits ? handle() : given.inTurn(handle))
         if (caller !== undefined) deps.onServed?.(caller, endpoint)
         return send(reply, endpoint, answer)
       },
@@ -179,10 +179,8 @@ export function createServe(deps: ServeDependencies): Serve {
         await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
         const page = call.page?.claim(subjectOf(found.caller))
-        const { caller } = found
-        const inTurn: InTurn = (work) => lines.inTurn(toLine(caller), work)
-        const answer = await steps.answer(found, { ...call, page, caller, log: request.log, inTurn } as never)
-        deps.onServed?.(caller, endpoint)
+        const answer = await steps.answer(found, { ...call, page, ...givenWith(found.caller, request, lines) } as never)
+        deps.onServed?.(found.caller, endpoint)
         return send(reply, endpoint, answer)
       },
     })
@@ -200,6 +198,12 @@ export function createServe(deps: ServeDependencies): Serve {
   }
 
   return Object.assign(serve, { authorizedRead })
+}
+
+/** What a handler is given beside the request's own values. On a public path there may be no caller. */
+function givenWith(caller: Caller | undefined, { log }: FastifyRequest, lines: Lines) {
+  const inTurn: InTurn = (work) => (caller === undefined ? work() : lines.inTurn(toLine(caller), work))
+  return { caller, log, inTurn }
 }
 
 /** A valid token of the other kind. */

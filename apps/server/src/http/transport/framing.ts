@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { Refusal } from '@assay/core'
 
 /** For each connection that takes no more requests. */
 const lastRequests = new WeakMap<Socket, IncomingMessage>()
@@ -24,11 +25,12 @@ export function isLast(request: IncomingMessage): boolean {
   return last
 }
 
-/** Why this request is refused. */
-export function findDoubt(request: IncomingMessage): string | undefined {
-  if (!isLast(request)) return undefined
-  if (lastRequests.get(request.socket) !== request) return 'the request before was the last of its connection'
-  return isUnclear(request) ? 'HTTP/1.0 does not have Transfer-Encoding' : undefined
+export function checkFraming(request: IncomingMessage): void {
+  if (!isLast(request)) return
+  if (lastRequests.get(request.socket) !== request) {
+    throw new Refusal('invalid_request', 'the request before was the last of its connection')
+  }
+  if (isUnclear(request)) throw new Refusal('invalid_request', 'HTTP/1.0 does not have Transfer-Encoding')
 }
 
 function isUnclear({ httpVersion, headers }: IncomingMessage): boolean {
