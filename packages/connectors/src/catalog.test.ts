@@ -67,6 +67,17 @@ describe('the catalogue', () => {
     assert.ok(rebasing.includes(findAssetByContract('evm:1', lido)?.assetId ?? ''))
   })
 
+  it('names the coins that networks credit without a transaction, by networks that a provider has', () => {
+    const evm = getDefinition('evm')
+    assert.deepEqual(evm.unlistedCredits, { 42161: 'crypto:ethereum', 43114: 'crypto:avalanche' })
+    for (const [network, assetId] of Object.entries(evm.unlistedCredits)) {
+      assert.ok(evm.networks?.[network] !== undefined, network)
+      assert.equal(getAsset(assetId).assetId, assetId)
+    }
+    const words = evm.metadata.known_limits.join(' ')
+    for (const name of ['Avalanche', 'Arbitrum']) assert.ok(words.includes(name), name)
+  })
+
   it('every shape of a key is a regular expression that its lengths agree with', () => {
     for (const { shape } of catalog.flatMap((provider) => provider.credential_fields)) {
       if (shape === null) continue

@@ -18,6 +18,7 @@ export const proofCauses = [
   'rounding',
   'accrual',
   'provider_correction',
+  'unlisted_credit',
   'unexplained',
 ] as const
 

@@ -295,6 +295,7 @@ export interface AssetProof {
       | 'rounding'
       | 'accrual'
       | 'provider_correction'
+      | 'unlisted_credit'
       | 'unexplained'
     amount: string
     start_time: string

@@ -18,6 +18,7 @@ const calm: Circumstances = {
   unit: null,
   earning: text('0'),
   rebases: false,
+  credits: false,
 }
 const where = { startMs: 100, endMs: 200 }
 const within = { startMs: 150, endMs: 160 }
@@ -65,6 +66,11 @@ describe('the verdict on an asset', () => {
     // A rebasing token only pays, so a decrease was not a payment.
     assert.equal(causeOf('9.5', { rebases: true, corrected: [within] }), 'provider_correction')
     assert.equal(causeOf('9.5', { corrected: [within] }), 'provider_correction')
+    assert.equal(causeOf('10.5', { credits: true, unreadable: [within] }), 'unreadable_record')
+    assert.equal(causeOf('10.5', { credits: true, corrected: [within] }), 'provider_correction')
+    assert.equal(causeOf('10.5', { credits: true }), 'unlisted_credit')
+    // Coins that have left were sent.
+    assert.equal(causeOf('9.5', { credits: true }), 'unexplained')
   })
 
   it('ignores causes with another place, amount or sign', () => {

@@ -33,12 +33,13 @@ export const proofCauses = [
   'rounding',
   'accrual',
   'provider_correction',
+  'unlisted_credit',
   'unexplained',
 ] as const
 export type ProofCause = (typeof proofCauses)[number]
 
 /** These differences come without any record of them, so none is missing. */
-export const causesWithoutRecords: readonly ProofCause[] = ['rounding', 'accrual']
+export const causesWithoutRecords: readonly ProofCause[] = ['rounding', 'accrual', 'unlisted_credit']
 
 export interface Cause extends Interval {
   cause: ProofCause
@@ -77,6 +78,8 @@ export interface Circumstances {
   earning: Decimal
   /** True for a token whose balance grows as a whole, without a record. */
   rebases: boolean
+  /** True for the coin of a network that credits it without a record: anyone can do that to any wallet. */
+  credits: boolean
 }
 
 export interface Judgement {
@@ -143,6 +146,7 @@ function findCause(amount: Decimal, at: Interval, around: Circumstances): Omit<C
   if (isAccrual(amount, around)) return { cause: 'accrual', ...at }
   const corrected = around.corrected.find((one) => overlaps(one, at))
   if (corrected !== undefined) return { cause: 'provider_correction', ...corrected }
+  if (around.credits && isPositive(amount)) return { cause: 'unlisted_credit', ...at }
   return { cause: 'unexplained', ...at }
 }
 

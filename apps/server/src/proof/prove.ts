@@ -36,11 +36,13 @@ export interface Reach {
   holes: readonly Interval[]
   /** There is a list of which nothing has been read. */
   hasUnread: boolean
+  /** Of the lists, such as the networks of a wallet. */
+  partitions: ReadonlySet<string>
 }
 
 export interface ProvedSource {
   connector: Pick<Connector, 'providerId' | 'runningBalance'>
-  definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues' | 'rebasing'>
+  definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues' | 'rebasing' | 'unlistedCredits'>
 }
 
 export interface ProveDeps {
@@ -246,6 +248,9 @@ async function judgeAsset(
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
     earning: await findEarning(deps.db, ref, source, judged),
     rebases: source.definition.rebasing?.includes(row.asset_id) === true,
+    credits: Object.entries(source.definition.unlistedCredits ?? {}).some(
+      ([partition, assetId]) => assetId === row.asset_id && reach.partitions.has(partition),
+    ),
   }
   return { ...head, uninvited, observed, ...judge(weighed, running, where, around) }
 }
@@ -254,7 +259,7 @@ const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ a
 
 const nothing = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [] }
 const nowhere = { startMs: 0, endMs: 0 }
-const calm = { ...nothing, unit: null, earning: zero, rebases: false }
+const calm = { ...nothing, unit: null, earning: zero, rebases: false, credits: false }
 
 /**
  * What is held grows only if the provider paid something for it lately: without that, a small deposit may be missing.

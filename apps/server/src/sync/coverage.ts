@@ -238,7 +238,7 @@ export function toReach(
   run: LeftOut = { missing: new Map(), untilMs: 0 },
 ): Reach | undefined {
   const read = [...lists].flatMap(([id, standing]) => {
-    const [name] = JSON.parse(id) as string[]
+    const [name, partition = ''] = JSON.parse(id) as string[]
     const stream = streams.find((one) => one.name === name && one.required)
     // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
     const isLeftOut = standing.goneSinceMs !== undefined || (stream?.partitioned === true && isNeverExpected(standing))
@@ -246,7 +246,7 @@ export function toReach(
     const missing = (run.missing.get(id) ?? []).flatMap((window) => toMissing(stream, standing, window, run.untilMs))
     const covered = toLasting(toReadList(stream, standing))
     const spans = [...covered, ...missing].toSorted((a, b) => a.startMs - b.startMs)
-    return [{ stream, covered, spans, missing }]
+    return [{ stream, partition, covered, spans, missing }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
@@ -259,7 +259,8 @@ export function toReach(
     ...missing,
   ])
   const hasUnread = read.some(({ covered }) => covered.length === 0)
-  return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes, hasUnread }
+  const partitions = new Set(read.map((one) => one.partition))
+  return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes, hasUnread, partitions }
 }
 
 interface LeftOut {

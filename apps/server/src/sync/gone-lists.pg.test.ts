@@ -366,6 +366,45 @@ describe('a record that cannot be understood', async () => {
   })
 })
 
+describe('coins that a network credits without a transaction in any list', async () => {
+  const reader = await openReader()
+
+  /** The grade and the causes on a network, before and after these balances. */
+  async function judge(partition: string, ...held: string[]): Promise<unknown[]> {
+    const streams = [{ ...plainStream, partitioned: true }] as const
+    const provider = reader.use(createTestProvider({ streams, unlistedCredits: { A: 'crypto:bitcoin' } }))
+    provider.partitions = [{ stream: 'ledger', partition }]
+    provider.lists.set(`ledger/${partition}`, [record('R', reader.clock.now() - 10 * dayMs)])
+    provider.answerBalances = () => balanceOf('1')
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    const grades: unknown[] = []
+    for (const amount of held) {
+      provider.answerBalances = () => balanceOf(amount)
+      for (let run = 0; run < 2; run += 1) {
+        await reader.moveClock(hourMs)
+        await reader.run(ref)
+      }
+      const { rows, summary } = (await reader.proof.list(ref, ref.connectionId, { limit: 9, after: undefined })) ?? {}
+      grades.push([summary?.grade, rows?.flatMap(({ causes }) => causes.map((one) => `${one.cause} ${one.amount}`))])
+    }
+    return grades
+  }
+
+  it('are explained: any stranger can send some, and so can the wallet’s owner from another chain', async () => {
+    assert.deepEqual(await judge('A', '1', '1.000000000000000001', '6'), [
+      ['proved', []],
+      ['explained', ['unlisted_credit 0.000000000000000001']],
+      ['explained', ['unlisted_credit 5']],
+    ])
+  })
+
+  it('do not explain coins that have left, nor coins on another network', async () => {
+    assert.deepEqual(await judge('A', '0.5'), [['open', ['unexplained -0.5']]])
+    assert.deepEqual(await judge('B', '1.5'), [['open', ['unexplained 0.5']]])
+  })
+})
+
 describe('an account that has no list', async () => {
   const reader = await openReader()
 

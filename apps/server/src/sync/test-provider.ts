@@ -71,6 +71,7 @@ interface Options {
   storiesStayInLists?: true
   networks?: Readonly<Record<string, string>>
   rebasing?: readonly string[]
+  unlistedCredits?: Readonly<Record<string, string>>
 }
 
 export function createTestProvider({
@@ -81,6 +82,7 @@ export function createTestProvider({
   storiesStayInLists,
   networks,
   rebasing,
+  unlistedCredits,
 }: Options = {}): TestProvider {
   const definition: ProviderDefinition = {
     ...getDefinition('kraken'),
@@ -88,6 +90,7 @@ export function createTestProvider({
     ...(storiesStayInLists && { storiesStayInLists }),
     ...(networks && { networks }),
     ...(rebasing && { rebasing }),
+    ...(unlistedCredits && { unlistedCredits }),
   }
   const provider: TestProvider = {
     lists: new Map(),

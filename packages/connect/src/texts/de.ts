@@ -234,6 +234,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'proof.rounding': 'Alles stimmt überein. {provider} rundet {asset} um {amount}.',
   'proof.accrual': 'Alles stimmt überein. {amount} {asset} wurden verdient und von {provider} noch nicht verbucht.',
   'proof.provider_correction': 'Abweichung von {amount} {asset}: {provider} hat einen früheren Eintrag geändert.',
+  'proof.unlisted_credit':
+    'Alles stimmt überein bis auf {amount} {asset}: {provider} führt dafür keine Transaktion auf.',
   'proof.unexplained': '{amount} {asset} seit {from} lassen sich nicht erklären.',
   'proof.more': { one: '{count} weiteres Asset weicht ab.', other: '{count} weitere Assets weichen ab.' },
 

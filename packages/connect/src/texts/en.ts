@@ -218,6 +218,8 @@ export const en = {
   'proof.rounding': 'Everything adds up. {provider} rounds {asset} by {amount}.',
   'proof.accrual': 'Everything adds up. {amount} {asset} was earned, and {provider} has not recorded it yet.',
   'proof.provider_correction': '{amount} {asset} differs because {provider} changed an earlier entry.',
+  'proof.unlisted_credit':
+    'Everything adds up but {amount} {asset}, which came without a transaction that {provider} lists.',
   'proof.unexplained': '{amount} {asset} since {from} cannot be explained.',
   'proof.more': { one: '{count} more asset differs.', other: '{count} more assets differ.' },
 

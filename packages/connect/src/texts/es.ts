@@ -226,6 +226,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'proof.rounding': 'Todo cuadra. {provider} redondea {asset} en {amount}.',
   'proof.accrual': 'Todo cuadra. {provider} aún no ha registrado una ganancia de {amount} {asset}.',
   'proof.provider_correction': 'Diferencia de {amount} {asset}: {provider} cambió una operación anterior.',
+  'proof.unlisted_credit':
+    'Todo cuadra salvo {amount} {asset}, que llegaron sin una transacción en las listas de {provider}.',
   'proof.unexplained': 'Hay {amount} {asset} sin explicar desde {from}.',
   'proof.more': { one: '{count} activo más difiere.', other: '{count} activos más difieren.' },
 

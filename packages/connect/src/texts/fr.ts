@@ -232,6 +232,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'proof.rounding': 'Tout concorde. {provider} arrondit {asset} de {amount}.',
   'proof.accrual': 'Tout concorde. {provider} n’a pas encore enregistré un gain de {amount} {asset}.',
   'proof.provider_correction': 'Écart de {amount} {asset}, car {provider} a modifié une opération antérieure.',
+  'proof.unlisted_credit': 'Tout concorde, sauf {amount} {asset} reçus sans transaction dans les listes de {provider}.',
   'proof.unexplained': 'Écart inexpliqué de {amount} {asset} depuis {from}.',
   'proof.more': { one: '{count} autre actif diffère.', other: '{count} autres actifs diffèrent.' },
 

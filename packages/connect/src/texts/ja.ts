@@ -206,6 +206,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'proof.rounding': '残高と取引履歴は一致しています。{provider} は {asset} の端数 {amount} を丸めています。',
   'proof.accrual': '残高と取引履歴は一致しています。獲得した {amount} {asset} を {provider} がまだ記録していません。',
   'proof.provider_correction': '{provider} が以前の記録を変更したため、{amount} {asset} の差があります。',
+  'proof.unlisted_credit': '{amount} {asset} を除き一致しています。{provider} の一覧にはこの入金の取引がありません。',
   'proof.unexplained': '{from}以降の {amount} {asset} は説明できません。',
   'proof.more': { other: 'ほかに{count}種類の資産に差があります。' },
 

@@ -221,6 +221,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'proof.rounding': 'Tudo confere. {provider} arredonda {asset} em {amount}.',
   'proof.accrual': 'Tudo confere. {provider} ainda não registrou um ganho de {amount} {asset}.',
   'proof.provider_correction': 'Diferença de {amount} {asset}: {provider} alterou uma operação anterior.',
+  'proof.unlisted_credit':
+    'Tudo confere, exceto {amount} {asset}, que chegaram sem uma transação nas listas de {provider}.',
   'proof.unexplained': 'Há {amount} {asset} sem explicação desde {from}.',
   'proof.more': { one: 'Mais {count} ativo difere.', other: 'Mais {count} ativos diferem.' },
 

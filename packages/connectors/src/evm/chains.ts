@@ -41,6 +41,16 @@ export interface Chain {
   isOpStack?: true
   /** Validators' withdrawals arrive here (EIP-4895). */
   hasWithdrawals?: true
+  /**
+   * Anyone can credit the coin to any address without a transaction that an index lists for the address:
+   *
+   *   Arbitrum    what a retryable ticket has paid too much goes to its `excessFeeRefundAddress`, which its sender
+   *               chooses, before and beside the transaction (docs.arbitrum.io, "L1 to L2 messaging";
+   *               OffchainLabs/nitro, arbos/tx_processor.go, FeeRefundAddr)
+   *   Avalanche   imports from the P- and the X-Chain are atomic transactions in the extra data of a block and name any
+   *               recipients (build.avax.network, "C-Chain Atomic Transactions"; ava-labs/coreth, import_tx.go)
+   */
+  hasUnlistedCredits?: true
   rpcUrl: string
   /** Null where no index answers without a key. */
   indexUrl: string | null
@@ -81,6 +91,7 @@ export const chains: readonly Chain[] = [
     wrapped: { address: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1', logsTransfers: true },
     rpcUrl: 'https://arbitrum-one-rpc.publicnode.com',
     indexUrl: 'https://arbitrum.blockscout.com/api',
+    hasUnlistedCredits: true,
   },
   {
     id: 10,
@@ -123,6 +134,7 @@ export const chains: readonly Chain[] = [
     wrapped: { address: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7' },
     rpcUrl: 'https://avalanche-c-chain-rpc.publicnode.com',
     indexUrl: 'https://api.routescan.io/v2/network/mainnet/evm/43114/etherscan/api',
+    hasUnlistedCredits: true,
   },
 ]
 

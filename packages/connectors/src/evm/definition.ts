@@ -52,6 +52,8 @@ export const evmDefinition = {
       'BNB Smart Chain is read only if the operator of this service has named an index for it.',
       'Of wallets with many tokens, at most 1,500 tokens and 600 collectibles are shown as holdings.',
       'A network where the wallet only ever received tokens is found within a day.',
+      'AVAX that is moved between the C-Chain and the P- or X-Chain of Avalanche is in no list of transactions.',
+      'Refunds on Arbitrum of what a message from Ethereum has paid too much are in no list of transactions.',
     ],
     status: 'available',
     website: 'https://ethereum.org',
@@ -60,7 +62,11 @@ export const evmDefinition = {
   },
   streams: [
     // Ten thousand transfers fit into one block where blocks are large, and an index does not give more of them.
-    listStream('transactions', { openToStrangers: true }),
+    listStream('transactions', {
+      openToStrangers: true,
+      providerLimit:
+        'Indexes do not list AVAX that comes from or goes to the P- or X-Chain of Avalanche, nor refunds on Arbitrum of messages from Ethereum.',
+    }),
     listStream('internal', {
       openToStrangers: true,
       providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
@@ -90,6 +96,9 @@ export const evmDefinition = {
     ...['crypto:safemoon-2', 'crypto:safemars', 'crypto:feg-bsc', 'crypto:spore'],
     ...['crypto:yam-2', 'crypto:sphere-finance'],
   ],
+  unlistedCredits: Object.fromEntries(
+    chains.flatMap(({ id, nativeAssetId, hasUnlistedCredits }) => (hasUnlistedCredits ? [[id, nativeAssetId]] : [])),
+  ) as Readonly<Record<string, string>>,
   baseUrl: 'https://eth.blockscout.com',
   hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
 } as const satisfies ProviderDefinition

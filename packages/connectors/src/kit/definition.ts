@@ -144,6 +144,11 @@ export interface ProviderDefinition {
    * Ids of assets whose balances grow without any record of it: rebasing tokens, which pay by changing every balance.
    */
   rebasing?: readonly string[]
+  /**
+   * Networks that credit their coin without a transaction that is in any list: the id of the coin, by partition. An
+   * increase that nothing else explains is such a credit.
+   */
+  unlistedCredits?: Readonly<Record<string, string>>
   /** The provider's own host. */
   baseUrl: string
   /** Further hosts that the connector calls, over https. It can reach no other host (hosts.ts). */

@@ -53,6 +53,7 @@ const messages: Readonly<Record<ProofRow['causes'][number]['cause'], string>> = 
   rounding: 'The difference is smaller than the smallest amount that the provider reports.',
   accrual: 'What earns interest or rewards has grown, and the provider has not booked it yet.',
   provider_correction: 'The provider withdrew or changed a record of this time.',
+  unlisted_credit: 'Coins came without a transaction in any list, as this network allows.',
   unexplained: 'The transactions do not add up to what the provider reports, and no cause is known.',
 }
 
