@@ -120,6 +120,8 @@ export interface Redemption extends PresentedAuthorizationCode {
   scopes: readonly PlatformScope[]
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
+  /** The moment that `grantEndsAt` is counted from. */
+  now: string
   grantEndsAt: string
   /** The consent was given before, so the grant stays as it is. */
   carriesConsent: boolean
@@ -201,7 +203,7 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
       redemption.accessHash,
       redemption.refreshHandleHash,
       redemption.refreshHash,
-      sql.now(),
+      redemption.now,
       redemption.grantEndsAt,
       redemption.carriesConsent,
       redemption.scopes,

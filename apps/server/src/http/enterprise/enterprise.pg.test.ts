@@ -301,6 +301,13 @@ describe('the enterprise API', async () => {
       assert.deepEqual([data.scopes, data.connection_count], [['assets:read'], null])
     })
 
+    it('a consent ends to the millisecond a year after it was given', async () => {
+      const { data } = await api.ask(listUsers, usersPath, token)
+      for (const { granted_at: start, grant_expires_at: end } of data) {
+        assert.equal(Date.parse(end) - Date.parse(start), 31_536_000_000)
+      }
+    })
+
     it('users are found by the tenant’s own ids, page by page, with the cursor in the body', async () => {
       const { data: known } = await api.ask(getUser, `${usersPath}/${ann.user_id}`, token)
       const { data: other } = await api.ask(getUser, `${usersPath}/${bob.user_id}`, token)

@@ -99,7 +99,8 @@ async function spendAuthorizationCode(
 ): Promise<TokenResponse> {
   const { userKey } = presented
   const { tenantKey, tenantId, userId, scopes, connectSessionId, carriedUntil } = code
-  const nowMs = Date.parse(deps.db.now())
+  const now = deps.db.now()
+  const nowMs = Date.parse(now)
   const yearEndMs = nowMs + grantSeconds * 1_000
   const grantEndMs = carriedUntil === null ? yearEndMs : Math.min(yearEndMs, Date.parse(carriedUntil))
   const refresh_token_expires_in = Math.floor((grantEndMs - nowMs) / 1_000)
@@ -111,6 +112,7 @@ async function spendAuthorizationCode(
     clientId,
     scopes,
     newGrantId: newId('grt'),
+    now,
     grantEndsAt: new Date(grantEndMs).toISOString(),
     carriesConsent: carriedUntil !== null,
     accessHash: sha256(accessToken),
