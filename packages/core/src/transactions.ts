@@ -90,3 +90,18 @@ export interface TransactionDraft {
   /** Names of members the provider could not give, and of things we could not verify. */
   incomplete: string[]
 }
+
+/**
+ * A connector names the type by what happened, but one side of it may have been too small to book: a conversion that
+ * brought nothing only took. A side that the provider could not give (`incomplete`) or that has not come yet is no
+ * reason to say that there was none.
+ */
+export function withTypeOfLegs(draft: TransactionDraft): TransactionDraft {
+  const { type, status, inputs, outputs, incomplete } = draft
+  if (type !== 'input_only' && type !== 'output_only' && type !== 'input_and_output') return draft
+  const [came, left] = [inputs.length > 0, outputs.length > 0]
+  const isUnknown = (!came && incomplete.includes('inputs')) || (!left && incomplete.includes('outputs'))
+  if (status !== 'confirmed' || isUnknown || (!came && !left)) return draft
+  if (came && left) return { ...draft, type: 'input_and_output' }
+  return { ...draft, type: came ? 'input_only' : 'output_only' }
+}

@@ -1,5 +1,5 @@
 import { parseDecimal } from '@assay/core'
-import type { Connector } from '@assay/connectors'
+import { loadConnector, type Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -16,6 +16,29 @@ describe('deriving', () => {
     await makeAllDue(db)
     await derive()
     assert.deepEqual(await listWritten(), before)
+  })
+
+  it('says of a conversion whose result was too small to book that it only took: the type is that of its legs', async (t) => {
+    const { keep, derive, connector, listWritten } = await openLedger(t)
+    const dust = {
+      operateTime: noonMs,
+      transId: 45178372831,
+      userAssetDribbletDetails: [
+        { serviceChargeAmount: '0', amount: '0.00000001', transferedAmount: '0', fromAsset: 'USDT' },
+      ],
+    }
+    const binance = await loadConnector('binance')
+    const toTransactions: Connector['toTransactions'] = (records, facts) =>
+      binance.toTransactions(
+        records.map((one) => ({ ...one, stream: 'dust', body: JSON.stringify(dust) })),
+        facts,
+      )
+    await keep(ledgerRow('L1', 'R1'))
+    await derive(undefined, { by: { ...connector, toTransactions } })
+    const [written] = await listWritten()
+    assert.match(written?.document ?? '', /"type":"output_only"/)
+    assert.match(written?.document ?? '', /"category":"convert"/)
+    assert.match(written?.document ?? '', /"inputs":\[\]/)
   })
 
   it('does nothing for a record that came again unchanged', async (t) => {

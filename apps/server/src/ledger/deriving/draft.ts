@@ -10,7 +10,7 @@ import {
   type ConnectorState,
   type StoredRecord,
 } from '@assay/connectors'
-import { isSpamTransfer, withDistinctName, type Leg, type TransactionDraft } from '@assay/core'
+import { isSpamTransfer, withDistinctName, withTypeOfLegs, type Leg, type TransactionDraft } from '@assay/core'
 import type { Assets } from '../../assets/index.ts'
 import type { Database } from '../../db/index.ts'
 import type { DailyPrices, Prices } from '../../prices/index.ts'
@@ -152,7 +152,7 @@ function toDrafted(
     const group = recordsOf.get(groupKey)
     if (group === undefined) continue
     try {
-      const safe = withSafeText(toDrafts(source, facts, group))
+      const safe = withSafeText(toDrafts(source, facts, group)).map(withTypeOfLegs)
       const drafts = isWallet ? safe.map(judgeOnChain) : safe
       const ofGroup = drafts.map((draft) => ({ groupKey, draft, content: toContent(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
