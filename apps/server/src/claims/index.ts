@@ -21,7 +21,7 @@ export interface ClaimRequest {
   /** Null where the claim is about the value of everything. */
   assetId: string | null
   amount: Decimal
-  /** Undefined: the newest moment to which all accounts were read. */
+  /** The latest moment that is wanted; undefined for the newest to which all accounts were read. */
   asOf: string | undefined
   grades: readonly Grade[]
   /** Undefined: the client itself. */
@@ -54,16 +54,15 @@ export interface ClaimsDeps {
   issuer: string
   sandbox: boolean
   listOwned(sql: Sql, owner: Owner, request: OwnedRequest): Promise<Owned>
+  /**
+   * An account that was not read for this long before the moment that is wanted does not count. One claim has one moment
+   * for all accounts, and a key that was deleted would set it back for as long as the connection stays.
+   */
+  freshForMs: number
   /** The provider that a brand shares its accounts with, or the provider itself. */
   accountsOf(providerId: string): string
 }
 
-/**
- * Without `as_of`, an account that was read before does not count. One claim has one moment for all accounts, and a key
- * that was deleted would set it back for as long as the connection stays. Accounts of idle users are read every six
- * hours, and judged one run later.
- */
-const freshForMs = dayMs
 const claimsPerDay = 3
 /** The user's page lists every recipient, and must stay readable. */
 const askedPerDayMax = 100
@@ -113,7 +112,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
         const audience = request.audience ?? asker.clientId
         await checkAudiences(tx, asker, audience, Date.parse(now))
-        const readSince = new Date(Date.parse(now) - freshForMs).toISOString()
+        const readSince = new Date(Date.parse(request.asOf ?? now) - deps.freshForMs).toISOString()
         const { asOf, accounts } = await deps.listOwned(tx, asker, { asOf: request.asOf, readSince, assetId })
         const { holds, grade, error } = judge(count(accounts, deps.accountsOf), request)
         const id = randomUUID()
@@ -200,7 +199,7 @@ function judge(
 }
 
 const notAllCounted =
-  'What can be counted does not reach this amount, and what was left out might: data that was not read up to the moment of the claim, or that may belong to an account that is counted already.'
+  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read for a day or more, or a second key that may belong to the same account. Ask again later.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

@@ -15,9 +15,9 @@ import { knownUserText } from './authorized-read-store.ts'
 import { graded, heldColumns, heldCtes, ofConnection, price } from './positions-at-store.ts'
 
 export interface OwnedRequest {
-  /** Undefined for the newest moment to which all accounts that are fresh were read. */
+  /** The latest moment that is wanted; undefined for the newest to which all accounts that are fresh were read. */
   asOf: string | undefined
-  /** Without `asOf`, an account that was not read since then is not fresh. With it, one that was not read until then. */
+  /** An account that was not read since then is not fresh. */
   readSince: string
   /** Null for the value of everything in dollars. */
   assetId: string | null
@@ -49,7 +49,8 @@ export interface Owned {
 
 const isOwned = `s.connection_type in ('api_key', 'oauth2')`
 const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
-const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of, ${readAt} as read_at, coalesce(${readAt} >= coalesce($3::timestamptz, $4::timestamptz), false) as is_fresh`
+const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
+  ${readAt} as read_at, coalesce(${readAt} >= $4::timestamptz, false) as is_fresh`
 
 const total = 'h.liquid + h.staked'
 // After midnight the price of the day may not be there yet. The present is worth its present price.
@@ -62,7 +63,15 @@ const grade = 'coalesce(asked.grade, s.proof_grade)'
 const gradeThen = `case when ${grade} = 'open' or s.proved_since is not distinct from s.history_from
   or coalesce(s.proved_since, s.balances_since) <= m.at then ${grade} end`
 
-const moment = `coalesce($3::timestamptz, (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh), $2)`
+// A record within seconds of the judged reading may or may not be in it: the verdict is provisional. So it is where a
+// record came after the verdict with an earlier time. The history would lead back through a movement that the reading
+// does not contain. The seconds are those of proof/prove.ts.
+const isUnsettled = `exists (
+  select from due_verdicts q
+  where ${ofConnection('q', 'h')} and q.asset_key = h.asset_key and q.since <= s.read_at + interval '10 seconds')`
+
+const moment = `coalesce(least($3::timestamptz,
+  (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
 
 const ownedText = knownUserText({
   columns,
@@ -70,7 +79,7 @@ const ownedText = knownUserText({
     with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
     counted as (
       select h.connection_key, sum(u.value * (${total})) as amount,
-        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at then ${total}
+        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at and not ${isUnsettled} then ${total}
           else least(${total}, h.before) end) as certain
       from moment m cross join (${graded}) h
       join shown s on s.connection_key = h.connection_key

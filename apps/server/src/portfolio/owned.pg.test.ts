@@ -53,7 +53,8 @@ describe('the accounts of a claim', async () => {
       `with judged as (
          update connections set proof_grade = $3, proof_balances_at = balances_at,
            proved_since = coalesce($4::timestamptz, least(history_from, balances_since))
-         where user_key = $1 and connection_key = $2)
+         where user_key = $1 and connection_key = $2
+       ), settled as (delete from due_proofs where user_key = $1 and connection_key = $2)
        insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, observed,
          difference, causes, changed_at)
        select $1, $2, asset_key, $3, false, false, 0, 0, 0, 0, '[]', $5 from assets where id = $6
@@ -77,7 +78,8 @@ describe('the accounts of a claim', async () => {
       db,
       { userKey },
       {
-        ...{ asOf: undefined, readSince: new Date(db.clock.now() - dayMs).toISOString(), assetId: bitcoin.assetId },
+        ...{ asOf: undefined, assetId: bitcoin.assetId },
+        readSince: new Date(Date.parse(more.asOf ?? db.now()) - dayMs).toISOString(),
         ...more,
       },
     )
@@ -128,6 +130,38 @@ describe('the accounts of a claim', async () => {
     await read(to)
     const owned = await list(userKey)
     assert.deepEqual([totalOf(owned), owned.asOf], ['1', judgedAt])
+  })
+
+  it('hold no coins that only a record within seconds of the reading leads back to', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    const asOf = db.now()
+    await db.clock.advance(hourMs)
+    // The withdrawal is in the history, and the reading a moment later does not show it yet.
+    await record(account, subtract(zero, one), 'withdrawal')
+    account.held = one
+    await read(account)
+    await judge(account)
+    await db.execute(
+      `insert into due_proofs (user_key, connection_key, asset_key, since)
+       select h.user_key, h.connection_key, h.asset_key, c.balances_at + interval '1 millisecond'
+       from holdings h join connections c using (user_key, connection_key) where h.user_key = $1`,
+      [userKey],
+    )
+    assert.deepEqual(amounts(await list(userKey, { asOf })), ['1'])
+  })
+
+  it('are of the newest moment that is known when a later one is wanted', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    const readAt = await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    const owned = await list(userKey, { asOf: db.now() })
+    assert.deepEqual([owned.asOf, amounts(owned)], [readAt, ['1']])
   })
 
   it('are proved at a moment only if the time since then adds up', async () => {
@@ -189,7 +223,7 @@ describe('the accounts of a claim', async () => {
     assert.equal(owned.asOf, readAt)
   })
 
-  it('are those that were read at or after a moment that is asked for, however long ago', async () => {
+  it('are those that were read a day before the moment that is asked for, or later, however long ago', async () => {
     const { userKey, accounts } = await openAccounts(2)
     const [dead, alive] = accounts as [Account, Account]
     await record(dead, one, 'deposit')
@@ -197,16 +231,14 @@ describe('the accounts of a claim', async () => {
     const atMs = Date.parse(await readAndJudge(dead))
     await db.clock.advance(40 * dayMs)
     const laterMs = Date.parse(await readAndJudge(alive))
-    const freshAt = async (ms: number): Promise<boolean[]> => {
-      const asOf = new Date(ms).toISOString()
-      const owned = await list(userKey, { asOf })
-      assert.equal(owned.asOf, asOf)
-      return owned.accounts.map(({ isFresh }) => isFresh)
+    const freshAt = async (ms: number): Promise<[boolean[], number]> => {
+      const owned = await list(userKey, { asOf: new Date(ms).toISOString() })
+      return [owned.accounts.map(({ isFresh }) => isFresh), Date.parse(owned.asOf)]
     }
-    assert.deepEqual(await freshAt(atMs), [true, true])
-    assert.deepEqual(await freshAt(atMs + 1), [false, true])
-    assert.deepEqual(await freshAt(laterMs), [false, true])
-    assert.deepEqual(await freshAt(laterMs + 1), [false, false])
+    assert.deepEqual(await freshAt(atMs - 1), [[true, true], atMs - 1])
+    assert.deepEqual(await freshAt(atMs + dayMs), [[true, true], atMs])
+    assert.deepEqual(await freshAt(atMs + dayMs + 1), [[false, true], atMs + dayMs + 1])
+    assert.deepEqual(await freshAt(laterMs + dayMs), [[false, true], laterMs])
   })
 
   it('are certain of what is not proved only as far as a reading before the moment found it', async () => {

@@ -1286,6 +1286,9 @@ create view undecided_proofs as
 create view asset_grades as
   select user_key, connection_key, asset_key, grade, spam, uninvited, causes from proofs;
 
+create view due_verdicts as
+  select user_key, connection_key, asset_key, since from due_proofs;
+
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as
   select user_key, connection_key, stream, partition, occurred_at from raw_records where pending and retired_at is null;

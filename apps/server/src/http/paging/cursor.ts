@@ -98,7 +98,7 @@ function unpack(payload: Buffer): Buffer {
 
 function sign(mac: Mac, list: string, signed: string): string {
   // The newline, which neither a name nor base64url has, keeps the two apart.
-  return mac(`cursor 3 ${list}\n${signed}`).slice(0, signatureLength)
+  return mac(`cursor 4 ${list}\n${signed}`).slice(0, signatureLength)
 }
 
 function isSame(given: string, expected: string): boolean {

@@ -4,8 +4,7 @@
  * all of them, and every other caller is refused.
  *
  * Several may send requests into one line: the applications of a user, the users of a tenant. Those who wait are taken
- * from each of them in turn, so that a line is as long for one request as there are others who wait in it, however many
- * requests each of them has.
+ * from each of them in turn, so a request waits behind one request of each other sender, however many they have.
  */
 import { Refusal } from '@assay/core'
 

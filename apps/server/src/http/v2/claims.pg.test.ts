@@ -227,7 +227,7 @@ describe('POST /accounts/v2/claims', async () => {
     const make = (secret: string) =>
       createClaims({
         ...{ db, secrets: [Buffer.alloc(32, secret)], issuer: api.url, sandbox: true },
-        ...{ listOwned: async () => owned, accountsOf: (providerId) => providerId },
+        ...{ listOwned: async () => owned, accountsOf: (providerId) => providerId, freshForMs: 86_400_000 },
       })
     const request = { claim: 'holds_at_least', assetId: 'crypto:bitcoin', amount: parseDecimal('0.00000001') } as const
     const asker = { ...owner, clientId: 'cli_demo' }
