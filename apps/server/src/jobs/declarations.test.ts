@@ -17,7 +17,7 @@ const payloads: { [Name in keyof typeof declarations]: PayloadOf<Name> } = {
     tried: { attempts: 1, wasCalled: true, lastTryAtMs: 1_700_000_000_000 },
   },
   destroy: { ref },
-  sync: { ref, lane: 'a lane', run: { untilMs: 1_700_000_000_000, stage: 'rest' }, interactive: true },
+  sync: { ref, lane: 'a lane', run: { untilMs: 1_700_000_000_000, stage: 'rest', leftOut: ['X'] }, interactive: true },
   refresh: { ref, lane: 'a lane', kind: 'assets', attempt: 2, run: { untilMs: 5, stage: 'recent' } },
   webhook: { tenantId: 'ten_1', messageId: 'msg_1', slow: true },
   match: { owner },

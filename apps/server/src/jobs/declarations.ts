@@ -57,7 +57,14 @@ const reading = {
   ref: connection,
   lane: z.string(),
   /** How far the run has come; absent when a run begins. */
-  run: z.object({ untilMs: z.int(), stage: z.enum(['recent', 'rest']) }).exactOptional(),
+  run: z
+    .object({
+      untilMs: z.int(),
+      stage: z.enum(['recent', 'rest']),
+      /** Names of balances that were left out when it began. */
+      leftOut: z.array(z.string()).exactOptional(),
+    })
+    .exactOptional(),
 }
 
 export const declarations = {

@@ -63,6 +63,45 @@ describe('reading a connection', async () => {
     )
   }
 
+  it('keeps the balances without those that are left out, and names these', async () => {
+    const provider = createTestProvider()
+    const bitcoin = {
+      assetId: 'crypto:bitcoin',
+      symbol: 'BTC',
+      name: 'Bitcoin',
+      liquid: parseDecimal('2'),
+      staked: zero,
+    }
+    provider.answerBalances = () => ({ balances: [bitcoin], unreadable: ['ODD…'] })
+    fill(provider, 2)
+    const ref = await connect(provider)
+    const result = await read(ref)
+    assert.ok(result.outcome.kind === 'fault')
+    assert.equal(result.outcome.error.fault, 'data_hole')
+    // The history was read, and the balances that were are judged.
+    assert.deepEqual([result.parts, result.isRead, result.lacksBalances], [['ODD…'], true, false])
+    assert.equal((await listRaw(ref)).length, 2)
+    const held = await db.rows<{ liquid: string }>(
+      'select trim_scale(liquid)::text as liquid from holdings where user_key = $1',
+      [ref.userKey],
+    )
+    assert.deepEqual(held, [{ liquid: '2' }])
+
+    await reader.run(ref)
+    const [issue] = await reader.connections.listIssues(ref)
+    assert.match(issue?.message ?? '', /“ODD…” could not be read/)
+    // A fault of the history comes first: it may pass.
+    provider.answer = () => {
+      throw new SourceError('venue_down', 'HTTP 503')
+    }
+    const later = await read(ref)
+    assert.ok(later.outcome.kind === 'fault')
+    assert.equal(later.outcome.error.fault, 'venue_down')
+    provider.answer = (_, page) => page
+    provider.answerBalances = () => ({ balances: [bitcoin] })
+    assert.equal((await read(ref)).outcome.kind, 'done')
+  })
+
   it('keeps none of the balances when there are far more than an account has: each code would become an asset', async () => {
     const provider = createTestProvider()
     provider.answerBalances = () => ({

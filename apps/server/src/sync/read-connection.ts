@@ -36,6 +36,8 @@ export type Stage = 'recent' | 'rest'
 export interface RunState {
   untilMs: number
   stage: Stage
+  /** Names of what was held and left out when the balances were read. */
+  leftOut?: string[]
 }
 
 export interface ReadRequest {
@@ -88,6 +90,7 @@ export async function readConnection(
   const standings = await store.loadStandings(deps.db, ref)
   const reading: Reading = {
     ...{ ref, opened, untilMs, standings, state: standings.state, isStateNew: false, areBalancesRead: false },
+    leftOut: given?.leftOut ?? [],
     ask: deps.metering.startAsking(opened, { interactive }),
     inTurn: createGate(1),
     allowance: startAllowance(signal, pagesPerJobMax * callsMaxOf(opened)),
@@ -117,7 +120,7 @@ export async function readConnection(
   const goesOn = hasBegun && !(isUnread && read.kind === 'done')
   return {
     outcome,
-    run: goesOn ? run : undefined,
+    run: goesOn ? { ...run, ...(reading.leftOut.length > 0 && { leftOut: [...reading.leftOut] }) } : undefined,
     // While the allowance ends first, other lists have more to give, whatever is missing in this one.
     hasProgressed:
       pages > 0 && (read.kind === 'more' || [...reading.faults.keys()].every((id) => reading.progressed.has(id))),
@@ -136,9 +139,15 @@ function toProvable(reading: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> 
   return { reach, isProofDue: standings.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
 }
 
-/** A list that could not be read is reported, whatever ended the job. */
-function toOutcome({ faults }: Reading, outcome: Outcome): Outcome {
+/**
+ * A list that could not be read is reported, whatever ended the job. Balances that were left out are reported when
+ * nothing else is, at the end of the run that read them.
+ */
+function toOutcome({ faults, leftOut }: Reading, outcome: Outcome): Outcome {
   const [fault] = faults.values()
+  if (fault === undefined && outcome.kind === 'done' && leftOut.length > 0) {
+    return { kind: 'fault', error: new SourceError('data_hole', 'balances were left out', { unread: leftOut }) }
+  }
   if (fault === undefined || outcome.kind === 'overtaken') return outcome
   if (outcome.kind === 'fault' && isProviderAway(outcome.error)) return outcome
   return { kind: 'fault', error: fault }
@@ -188,7 +197,7 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
   for (;;) {
     const asked = await reading.ask(opened.connector.budget.balances, () => opened.reader.fetchBalances(reading.state))
     if (asked.kind !== 'answer') return asked
-    const { balances, state, isPartial = false, failed = [] } = asked.answer
+    const { balances, unreadable = [], state, isPartial = false, failed = [] } = asked.answer
     if (balances.length > balancesMax) {
       return { kind: 'fault', error: new SourceError('unreadable_answer', `more than ${balancesMax} balances`) }
     }
@@ -202,6 +211,7 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
       Object.assign(standings, { state, stateVersion: version })
       Object.assign(reading, { state, isStateNew: true })
     }
+    reading.leftOut = unreadable
     holdBackNetworks(reading, failed)
     reading.areBalancesRead = !isPartial && failed.length === 0
     if (!isPartial || failed.length > 0) return undefined

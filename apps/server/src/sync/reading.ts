@@ -75,6 +75,8 @@ export interface Reading {
   allowance: Allowance
   standings: Standings
   areBalancesRead: boolean
+  /** Names of what is held and not among the balances. */
+  leftOut: readonly string[]
   /** The newest state, which may not be committed yet. */
   state: ConnectorState
   /** A page or the balances replaced the state: the connector may name other lists now. */

@@ -4,19 +4,18 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import type { Balance, Spent } from '../kit/connector.ts'
+import { leaveOutUnreadable } from '../kit/balances.ts'
+import type { Balance, Balances, Spent } from '../kit/connector.ts'
 import { parseJson, readAnswer } from '../kit/json.ts'
 import { isEarnMirror, readAssetCode } from './assets.ts'
 import { joinSpent, refuseFailure, type Call } from './client.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
 const accountAnswer = z.object({
-  balances: z.array(z.object({ asset: z.string().min(1), free: z.string(), locked: z.string() })),
+  balances: z.array(z.object({ asset: z.string(), free: z.string(), locked: z.string() })),
 })
 const positionsAnswer = z.object({
-  rows: z.array(
-    z.object({ asset: z.string().min(1), totalAmount: z.string().nullish(), amount: z.string().nullish() }),
-  ),
+  rows: z.array(z.object({ asset: z.string(), totalAmount: z.string().nullish(), amount: z.string().nullish() })),
 })
 
 const pageSize = 100
@@ -26,12 +25,11 @@ const pagesMax = 50
 interface Held {
   code: string
   amount: Decimal
-  isLocked: boolean
+  place: 'spot' | 'flexible' | 'locked'
 }
 
-interface FetchedBalances {
-  balances: Balance[]
-  /** Codes of everything that is held. */
+interface FetchedBalances extends Pick<Balances, 'balances' | 'unreadable'> {
+  /** Codes of everything that was read. */
   codes: string[]
   spent: Spent[]
 }
@@ -42,16 +40,17 @@ export async function fetchBalances(call: Call): Promise<FetchedBalances> {
   const flexible = await fetchPositions(call, endpoints.flexiblePositions, 'totalAmount')
   const locked = await fetchPositions(call, endpoints.lockedPositions, 'amount')
   const mirrored = new Set(flexible.held.map(({ code }) => code))
-  const spot = balances
-    .filter(({ asset }) => !isEarnMirror(asset, mirrored))
-    .map(({ asset, free, locked }): Held => {
-      const amount = add(readAmount(asset, free), readAmount(asset, locked))
-      return { code: asset, amount, isLocked: false }
-    })
+  const spot = balances.map(({ asset, free, locked }): Held => {
+    const amount = add(readAmount(asset, free), readAmount(asset, locked))
+    return { code: asset, amount, place: 'spot' }
+  })
   const held = [...spot, ...flexible.held, ...locked.held].filter(({ amount }) => !isZero(amount))
+  const { readable, ...leftOut } = leaveOutUnreadable('binance', held)
+  const counted = readable.filter(({ code, place }) => place !== 'spot' || !isEarnMirror(code, mirrored))
   return {
-    balances: toBalances(held),
-    codes: held.map(({ code }) => code),
+    balances: toBalances(counted),
+    ...leftOut,
+    codes: counted.map(({ code }) => code),
     spent: joinSpent(account.spent, flexible.spent, locked.spent),
   }
 }
@@ -70,7 +69,11 @@ async function fetchPositions(
     const { rows } = readAnswer(endpoint.path, positionsAnswer, answer)
     spent = page.spent
     for (const row of rows) {
-      held.push({ code: row.asset, amount: readAmount(row.asset, row[member] ?? ''), isLocked: member === 'amount' })
+      held.push({
+        code: row.asset,
+        amount: readAmount(row.asset, row[member] ?? ''),
+        place: member === 'amount' ? 'locked' : 'flexible',
+      })
     }
     if (rows.length < pageSize) break
   }
@@ -85,12 +88,14 @@ function readAmount(code: string, value: string): Decimal {
 
 function toBalances(held: readonly Held[]): Balance[] {
   const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
-  for (const { code, amount, isLocked } of held) {
+  for (const { code, amount, place } of held) {
     const asset = readAssetCode(code)
     const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
     folded.set(
       asset.assetId,
-      isLocked ? { asset, liquid, staked: add(staked, amount) } : { asset, liquid: add(liquid, amount), staked },
+      place === 'locked'
+        ? { asset, liquid, staked: add(staked, amount) }
+        : { asset, liquid: add(liquid, amount), staked },
     )
   }
   return [...folded.values()].map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({

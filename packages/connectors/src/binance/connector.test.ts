@@ -244,6 +244,26 @@ describe('balances', () => {
     assert.deepEqual(state, { assets: ['BTC', 'DOT', 'LDO', 'LDQX'], connectedAtMs: nowMs })
   })
 
+  it('with a code that cannot be an asset’s are left out and named, and the others are read', async () => {
+    const long = `LD${'X'.repeat(400)}`
+    answerBy({
+      account: {
+        body: {
+          balances: [long, '', 'BTC'].map((asset) => ({ asset, free: '1', locked: '0' })),
+        },
+      },
+      'flexible/position': { body: { rows: [{ asset: '', totalAmount: '1' }], total: 1 } },
+      'locked/position': { body: { rows: [{ asset: 'DOT', amount: '40' }], total: 1 } },
+    })
+    const { balances, unreadable, state } = await reader.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ symbol }) => symbol),
+      ['BTC', 'DOT'],
+    )
+    assert.deepEqual(unreadable, [`LD${'X'.repeat(38)}…`, 'an asset without a code'])
+    assert.deepEqual(state?.['assets'], ['BTC', 'DOT'])
+  })
+
   it('are not empty when Binance fails with HTTP 200', async () => {
     const replies = {
       account: { body: { balances: [] } },

@@ -52,12 +52,12 @@ function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   return {
     verify: () => fetchAccount(credentials.apiKey, call),
     async fetchBalances(state) {
-      const { balances, codes, spent } = await fetchBalances(call)
+      const { codes, ...fetched } = await fetchBalances(call)
       const { connectedAtMs = Math.round(io.now()) } = readState(state)
       const dated = { ...state, connectedAtMs }
       const learned = withAssets(dated, codes.map(baseAssetCodeOf))
       const isFirst = state['connectedAtMs'] === undefined
-      return { balances, spent, ...(learned !== undefined || isFirst ? { state: learned ?? dated } : {}) }
+      return { ...fetched, ...(learned !== undefined || isFirst ? { state: learned ?? dated } : {}) }
     },
     async listPartitions(state, known = []) {
       if (readState(state).assets.length === 0) return []

@@ -4,7 +4,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import type { Balance } from '../kit/connector.ts'
+import { leaveOutUnreadable } from '../kit/balances.ts'
+import type { Balance, Balances } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
 import { findAbout, type WalletParams } from './catalogue/about.ts'
 import { readAssetCode } from './assets.ts'
@@ -17,7 +18,7 @@ const balanceSchema = z.object({ total: amounts, free: amounts.nullish(), used: 
 export async function fetchBalances(
   client: CcxtClient,
   providerId: string,
-): Promise<{ balances: Balance[]; codes: string[] }> {
+): Promise<Pick<Balances, 'balances' | 'unreadable'> & { codes: string[] }> {
   const held = new Map<string, Decimal>()
   const { wallets = [{}] } = findAbout(providerId)
   for (const wallet of wallets) {
@@ -25,8 +26,9 @@ export async function fetchBalances(
       held.set(code, add(held.get(code) ?? zero, quantity))
     }
   }
-  const codes = [...held].filter(([, quantity]) => !isZero(quantity)).map(([code]) => code)
-  return { balances: toBalances(providerId, codes, held), codes }
+  const all = [...held].filter(([, quantity]) => !isZero(quantity)).map(([code, amount]) => ({ code, amount }))
+  const { readable, ...leftOut } = leaveOutUnreadable(providerId, all)
+  return { balances: toBalances(providerId, readable), ...leftOut, codes: readable.map(({ code }) => code) }
 }
 
 /** One wallet, which is in the first of these places that holds something. */
@@ -67,12 +69,12 @@ function toAmount(code: string, value: string): Decimal {
 }
 
 /** Two codes of the same asset make one position. */
-function toBalances(providerId: string, codes: readonly string[], held: ReadonlyMap<string, Decimal>): Balance[] {
+function toBalances(providerId: string, held: readonly { code: string; amount: Decimal }[]): Balance[] {
   const folded = new Map<string, { asset: Asset; liquid: Decimal }>()
-  for (const code of codes) {
+  for (const { code, amount } of held) {
     const asset = readAssetCode(providerId, code)
     const before = folded.get(asset.assetId)?.liquid ?? zero
-    folded.set(asset.assetId, { asset, liquid: add(before, held.get(code) ?? zero) })
+    folded.set(asset.assetId, { asset, liquid: add(before, amount) })
   }
   return [...folded.values()].map(({ asset: { assetId, symbol, name }, liquid }) => ({
     assetId,

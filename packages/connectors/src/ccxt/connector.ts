@@ -54,10 +54,10 @@ function openReader(facts: ExchangeFacts, keys: CcxtKeys, io: Io): AccountReader
   return {
     verify: () => fetchAccount(client, facts.id, identity),
     async fetchBalances(state) {
-      const { balances, codes } = await fetchBalances(client, facts.id)
+      const { codes, ...fetched } = await fetchBalances(client, facts.id)
       const dated = withConnectedAt(state, io.now())
       const learned = withAssets(dated, codes) ?? dated
-      return { balances, ...(learned === state ? {} : { state: learned }) }
+      return { ...fetched, ...(learned === state ? {} : { state: learned }) }
     },
     async listPartitions(state) {
       if (lists.every(({ by }) => by === null)) return []

@@ -4,6 +4,33 @@ import { it } from 'node:test'
 import type { Io } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
+const market = {
+  ...{ market: 'BTC-EUR', status: 'trading', base: 'BTC', quote: 'EUR', pricePrecision: 5 },
+  ...{ minOrderInBaseAsset: '0.0001', minOrderInQuoteAsset: '5', orderTypes: ['market', 'limit'] },
+}
+
+it('Bitvavo: a code that cannot be an asset’s is left out and named, and neither the check nor the rest fails', async () => {
+  const long = 'X'.repeat(400)
+  const io: Io = {
+    fetch: async (input) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      const held = [long, 'BTC'].map((symbol) => ({ symbol, available: '1', inOrder: '0' }))
+      return Response.json(pathname.endsWith('/balance') ? held : [market])
+    },
+    ...{ now: () => Date.parse('2026-03-02T12:00:00Z'), nextNonce: () => '1', baseUrl: undefined },
+  }
+  const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32) }
+  const reader = createCcxtConnector('bitvavo').open(key, io)
+  assert.ok((await reader.verify()).fingerprint)
+  const { balances, unreadable, state } = await reader.fetchBalances({})
+  assert.deepEqual(
+    balances.map(({ symbol, liquid }) => [symbol, String(liquid)]),
+    [['BTC', '1']],
+  )
+  assert.deepEqual(unreadable, [`${'X'.repeat(40)}…`])
+  assert.deepEqual(state?.['assets'], ['BTC'])
+})
+
 /** docs.whitebit.com/concepts/balances: "deposits arrive in Main, trading requires Trade or Collateral". */
 it('WhiteBIT: coins that were deposited and not moved to the trade balance are held too', async () => {
   const answers: Readonly<Record<string, unknown>> = {

@@ -77,6 +77,24 @@ const rightsOf =
   ({ pathname }) =>
     pathname === '/v2/user' ? { body: { data: { id: 'user-1' } } } : { body: { ...permissions, ...more } }
 
+describe('balances', () => {
+  it('with a code that cannot be an asset’s are left out and named, and the others are read', async () => {
+    const data = ['', 'X'.repeat(400), 'BTC'].map((currency, index) => ({
+      ...{ id: `wallet-${index}`, name: 'a wallet', type: 'wallet' },
+      balance: { amount: '1', currency },
+    }))
+    const { reader } = open(inTime(() => ({ body: { ...nothing, data } })))
+    const { balances, unreadable } = await reader.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ symbol }) => symbol),
+      ['BTC'],
+    )
+    assert.deepEqual(unreadable, ['an asset without a code', `${'X'.repeat(40)}…`])
+    // Their histories are asked for, too: the records there name their own code.
+    assert.equal((await reader.listPartitions?.({}))?.length, 3)
+  })
+})
+
 describe('a request with a key', () => {
   it('is signed for its method, host and path only, for two minutes, with its own nonce', async () => {
     const { reader, asked } = open(() => ({ body: nothing }))

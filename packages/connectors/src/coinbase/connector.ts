@@ -48,8 +48,8 @@ function openReader(credentials: Credentials, io: Io): AccountReader {
     async fetchBalances(state) {
       const wallets = await fetchWallets(call)
       const learned = findLearned(state, { staked: wallets.filter(({ isStaked }) => isStaked).map(({ id }) => id) })
-      const balances = toBalances(wallets, readState(learned ?? state).staked)
-      return { balances, ...(learned === undefined ? {} : { state: learned }) }
+      const fetched = toBalances(wallets, readState(learned ?? state).staked)
+      return { ...fetched, ...(learned === undefined ? {} : { state: learned }) }
     },
     async listPartitions(state) {
       const ids = new Set([...(await fetchWallets(call)).map(({ id }) => id), ...readState(state).discovered])

@@ -11,7 +11,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import type { Balance } from '../kit/connector.ts'
+import { leaveOutUnreadable } from '../kit/balances.ts'
+import type { Balances } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
 import { coinbaseAsset, isStakedAssetCode } from './records.ts'
 import { fetchListPage, type Call } from './client.ts'
@@ -27,7 +28,7 @@ const walletSchema = z.object({
   id: z.string().min(1),
   name: z.string().nullish(),
   type: z.string().nullish(),
-  balance: z.object({ amount: z.string(), currency: z.string().min(1) }),
+  balance: z.object({ amount: z.string(), currency: z.string() }),
 })
 
 // An account has a few hundred wallets at most: one per currency, and a few vaults.
@@ -59,18 +60,23 @@ function toWallet(row: unknown): Wallet {
   return { id, code, isStaked, amount }
 }
 
-export function toBalances(wallets: readonly Wallet[], staked: ReadonlySet<string>): Balance[] {
+export function toBalances(
+  wallets: readonly Wallet[],
+  staked: ReadonlySet<string>,
+): Pick<Balances, 'balances' | 'unreadable'> {
+  const { readable, ...leftOut } = leaveOutUnreadable('coinbase', wallets)
   const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
-  for (const { id, code, amount } of wallets) {
+  for (const { id, code, amount } of readable) {
     const asset = coinbaseAsset(code)
     const before = folded.get(asset.assetId) ?? { asset, liquid: zero, staked: zero }
     const place = staked.has(id) ? 'staked' : 'liquid'
     folded.set(asset.assetId, { ...before, [place]: add(before[place], amount) })
   }
-  return [...folded.values()]
+  const balances = [...folded.values()]
     .filter(({ liquid, staked: locked }) => !isZero(liquid) || !isZero(locked))
     .map(({ asset: { assetId, symbol, name }, liquid, staked: locked }) => ({
       ...{ assetId, symbol, name, liquid },
       staked: locked,
     }))
+  return { balances, ...leftOut }
 }

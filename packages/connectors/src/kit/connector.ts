@@ -254,6 +254,11 @@ export interface Balance extends AssetRef {
 
 export interface Balances {
   balances: Balance[]
+  /**
+   * Names of what is held and left out, because its code cannot be that of an asset. Everything else was read: the
+   * connection reports these names.
+   */
+  unreadable?: readonly string[]
   spent?: readonly Spent[]
   /** Replaces the state, as a page's does. */
   state?: ConnectorState

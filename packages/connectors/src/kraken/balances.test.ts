@@ -6,7 +6,7 @@ import { toBalances } from './connector.ts'
 
 /** [symbol, liquid, staked] of a BalanceEx result. */
 function holdings(result: string): string[][] {
-  return toBalances(parseJsonVerbatim(result)).map(({ symbol, liquid, staked }) => [symbol, liquid, staked])
+  return toBalances(parseJsonVerbatim(result)).balances.map(({ symbol, liquid, staked }) => [symbol, liquid, staked])
 }
 
 describe('holdings', () => {
@@ -39,7 +39,23 @@ describe('holdings', () => {
     assert.deepEqual(holdings(result), [['FOO', '123456789012.123456789012345678', '0']])
   })
 
-  it('an account that never held anything has no result', () => assert.deepEqual(toBalances(undefined), []))
+  it('an account that never held anything has no result', () =>
+    assert.deepEqual(toBalances(undefined), { balances: [] }))
+
+  it('a code that cannot be an asset’s is left out and named, and the others are read', () => {
+    const long = 'X'.repeat(400)
+    const { balances, unreadable } = toBalances({
+      '': { balance: '1' },
+      [long]: { balance: '2' },
+      XXBT: { balance: '3' },
+      [`${long}.S`]: { balance: '0' },
+    })
+    assert.deepEqual(
+      balances.map(({ symbol, liquid }) => [symbol, liquid]),
+      [['BTC', '3']],
+    )
+    assert.deepEqual(unreadable, ['an asset without a code', `${'X'.repeat(40)}…`])
+  })
 
   it('an answer of another format is a provider failure, not an empty account', () => {
     for (const result of ['[]', '"x"', '{"XXBT":{"balance":"much"}}', '{"XXBT":{}}', 'null']) {

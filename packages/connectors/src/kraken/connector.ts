@@ -6,7 +6,7 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import type { ApiKeyCredentials, Connector, Io, AccountReader, Balance } from '../kit/connector.ts'
+import type { ApiKeyCredentials, Connector, Io, AccountReader, Balances } from '../kit/connector.ts'
 import { toAccount } from './account.ts'
 import { createClient } from './client.ts'
 import { krakenDefinition } from './definition.ts'
@@ -14,6 +14,7 @@ import { fetchPage } from './pages.ts'
 import { linkKeys } from './deriving/families.ts'
 import { runningBalance } from './records.ts'
 import { toTransactions } from './deriving/transactions.ts'
+import { leaveOutUnreadable } from '../kit/balances.ts'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { readAssetCode } from './assets.ts'
 
@@ -50,7 +51,7 @@ function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   const call = createClient(credentials, io)
   return {
     verify: async () => toAccount(credentials.apiKey, await call('GetApiKeyInfo')),
-    fetchBalances: async () => ({ balances: toBalances(await call('BalanceEx')) }),
+    fetchBalances: async () => toBalances(await call('BalanceEx')),
     fetchPage: async ({ stream: name, window, pageMark }) => {
       const stream = krakenDefinition.streams.find((candidate) => candidate.name === name)
       if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
@@ -71,14 +72,16 @@ const balances = z.record(z.string(), z.object({ balance: z.string() }))
  *
  * `answer` is the `result` of BalanceEx; undefined for an account that never held anything.
  */
-export function toBalances(answer: unknown): Balance[] {
+export function toBalances(answer: unknown): Pick<Balances, 'balances' | 'unreadable'> {
   const codes = readAnswer('BalanceEx', balances, answer === undefined ? {} : withTextNumbers(answer))
-  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
-  for (const [code, { balance }] of Object.entries(codes)) {
+  const held = Object.entries(codes).map(([code, { balance }]) => {
     const amount = findDecimal(balance)
-    if (amount === undefined) {
-      throw new SourceError('unreadable_answer', `BalanceEx: ${code} has no decimal balance`)
-    }
+    if (amount === undefined) throw new SourceError('unreadable_answer', `BalanceEx: ${code} has no decimal balance`)
+    return { code, amount }
+  })
+  const { readable, ...leftOut } = leaveOutUnreadable('kraken', held)
+  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
+  for (const { code, amount } of readable) {
     const { asset, walletKind } = readAssetCode(code)
     const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
     folded.set(
@@ -88,7 +91,8 @@ export function toBalances(answer: unknown): Balance[] {
         : { asset, liquid: add(liquid, amount), staked },
     )
   }
-  return [...folded.values()]
+  const listed = [...folded.values()]
     .filter(({ liquid, staked }) => !isZero(liquid) || !isZero(staked))
     .map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({ assetId, symbol, name, liquid, staked }))
+  return { balances: listed, ...leftOut }
 }

@@ -68,6 +68,11 @@ const onePiece = /^evm:\d+:0x[0-9a-f]{40}:\d+$/
 /** Codes have some characters, and a piece of a collection on a chain 140. No index holds some thousand. */
 const idLengthMax = 300
 
+/** Whether a provider's code can be that of an asset of its own. */
+export function isAssetCode(providerId: string, assetCode: string): boolean {
+  return assetCode !== '' && providerId.length + 1 + assetCode.length <= idLengthMax
+}
+
 export function getAsset(assetId: string): Asset {
   const known = byId.get(assetId)
   if (known !== undefined) return known
