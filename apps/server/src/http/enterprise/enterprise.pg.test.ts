@@ -459,4 +459,22 @@ describe('the enterprise API', async () => {
     const later = await api.ask(getUser, `${usersPath}/${dan}`, await api.enterpriseToken())
     assert.deepEqual(later.data.scopes, ['assets:read'])
   })
+  it('400: a cursor of the changes that has not been read on for longer than removals are kept; a polled one goes on', async () => {
+    const path = '/enterprise/v2/changes'
+    const daySeconds = 86_400
+    await api.signIn('eve', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+    const read = async (query: string) => api.call<ErrorResponse>('GET', path + query, await api.enterpriseToken())
+    const { body } = await api.call<{ cursor: string }>('GET', path, await api.enterpriseToken())
+    await api.moveClock(60 * daySeconds)
+    const polled = await read(`?cursor=${body.cursor}`)
+    assert.equal(polled.status, 200)
+    const { cursor } = JSON.parse(polled.text) as { cursor: string }
+    await api.moveClock(31 * daySeconds)
+    const expired = await read(`?cursor=${body.cursor}`)
+    assert.deepEqual(
+      [expired.status, expired.body.errors[0]?.cause, expired.body.errors[0]?.parameter],
+      [400, 'cursor_expired', 'cursor'],
+    )
+    assert.equal((await read(`?cursor=${cursor}`)).status, 200)
+  })
 })

@@ -1,15 +1,14 @@
 /**
  * GET /accounts/v2/transactions/changes. A cursor holds a point of the user's feed and two facts about its reader:
  *
- * - `completeAt`: when the reader was last known to have everything up to here: at the start of its first walk, and at
- *   every last page. Removals since then are reported as long as they are kept; after that the cursor has expired.
+ * - `completeAt`: when the reader was last known to have everything up to here (feed-age.ts).
  * - `removedAfterSeq`: removals up to this number are of rows that this reader has never seen.
  */
 import { listTransactionChanges } from '@assay/contract'
-import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { FeedPoint } from '../../portfolio/index.ts'
 import type { Point } from '../paging/cursor.ts'
+import { checkFeedAge, refuseExpired } from '../shapes/feed-age.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 interface Reader {
@@ -18,9 +17,6 @@ interface Reader {
   completeAt: string | undefined
   removedAfterSeq: string | undefined
 }
-
-/** A cursor expires before the removals do, because clocks differ a little and a walk takes a while. */
-const marginMs = 3_600_000
 
 export function registerChanges(app: FastifyInstance, { serve, portfolio, now, removalsKeptMs }: FrontDoors): void {
   serve.authorizedRead(app, listTransactionChanges, {
@@ -33,7 +29,8 @@ export function registerChanges(app: FastifyInstance, { serve, portfolio, now, r
     },
     answer({ issues, result, askedAt }, { page }) {
       const reader = toReader(page.point)
-      checkAge(reader, result.newestSeq, askedAt - removalsKeptMs + marginMs)
+      checkFeedAge({ seq: reader.after.seq, completeAt: reader.completeAt }, askedAt, removalsKeptMs)
+      checkPosition(reader, result.newestSeq)
       const at = String(askedAt)
       const point = toPoint(
         result.isLast
@@ -63,18 +60,9 @@ function toPoint({ after, completeAt, removedAfterSeq }: Required<Reader>): Poin
 }
 
 /**
- * A point is as recent as its number: a client that has read a change of today has missed nothing before it. One that is
- * ahead of the newest number comes from before the database was restored: its reader may have changes that never
- * happened in this database.
+ * A cursor that is ahead of the newest number comes from before the database was restored: its reader may have changes
+ * that never happened in this database.
  */
-function checkAge({ after, completeAt }: Reader, newestSeq: string, keptSinceMs: number): void {
-  if (completeAt === undefined) return
-  const reachedMs = Number(BigInt(after.seq) >> 20n)
-  // Both numbers are milliseconds of a clock, not amounts.
-  const isKept = Math.max(Number(completeAt), reachedMs) >= keptSinceMs
-  if (isKept && BigInt(after.seq) <= BigInt(newestSeq)) return
-  const message = 'has expired: removals after it are no longer known; start again without a cursor'
-  throw new Refusal('invalid_request', `cursor ${message}`, {
-    items: [{ cause: 'cursor_expired', parameter: 'cursor', message }],
-  })
+function checkPosition({ after, completeAt }: Reader, newestSeq: string): void {
+  if (completeAt !== undefined && BigInt(after.seq) > BigInt(newestSeq)) throw refuseExpired()
 }
