@@ -68,6 +68,12 @@ describe('the text of a fault for the user', () => {
       message: 'This sign-in does not allow everything that is needed; missing: “wallet:accounts:read”.',
       fix: 'Sign in to Coinbase again and allow “wallet:accounts:read”.',
     })
+    const excess = { fault: 'excess_permission', rights: ['wallet:buys:create'] } as const
+    assert.deepEqual(describeRefusal(excess, byKey), {})
+    assert.deepEqual(describeRefusal(excess, bySignIn), {
+      message: 'This sign-in allows more than reading: “wallet:buys:create”.',
+      fix: 'Sign in to Coinbase again and uncheck “wallet:buys:create”.',
+    })
     const wallet = { name: 'Ethereum & EVM', connectionType: 'wallet' } as const
     assert.match(describeRefusal({ fault, reason: 'contract_address' }, wallet).message ?? '', /belongs to a contract/)
   })

@@ -87,7 +87,8 @@ export function describeRefusal(
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
   const type = credentialTypes[connectionType]
   if (fault === 'invalid_credentials') return type.describeRefused(name) ?? {}
-  return (rights.length > 0 ? type.describeMissing(name, quoteAll(rights)) : undefined) ?? {}
+  if ((fault !== 'missing_permission' && fault !== 'excess_permission') || rights.length === 0) return {}
+  return type.describeRights(fault, name, quoteAll(rights)) ?? {}
 }
 
 const reasons: Record<RefusalReason, Words> = {

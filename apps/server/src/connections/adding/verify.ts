@@ -105,9 +105,9 @@ export async function verifyConnection(
     return refuse(toErrorItem('key_expired', provider))
   }
   if (account.excess.length > 0 && deps.excessPermission === 'refuse') {
-    return refuse(toErrorItem('excess_permission', provider, account.excess))
+    return refuse(toRightsItem('excess_permission', account.excess, provider))
   }
-  if (account.missing.length > 0) return refuse(toMissingItem(account.missing, provider))
+  if (account.missing.length > 0) return refuse(toRightsItem('missing_permission', account.missing, provider))
   const { repairOf } = opened
   if (repairOf !== null) {
     const isSame = await db.transaction((tx) => repair(deps, tx, ref, { repairOf, opened, account }))
@@ -209,11 +209,11 @@ export function toRefusedItem(
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }
 
-function toMissingItem(
+function toRightsItem(
+  fault: 'missing_permission' | 'excess_permission',
   rights: readonly string[],
   provider: { id: string; name: string; connectionType: ConnectionType },
 ): ErrorItem {
-  const fault = 'missing_permission'
   return { ...toErrorItem(fault, provider, rights), ...describeRefusal({ fault, rights }, provider) }
 }
 

@@ -81,6 +81,8 @@ export interface OpenContext extends Omit<HeldTokenDeps, 'sealed'> {
   stored: StoredCredentials
 }
 
+type RightsFault = 'missing_permission' | 'excess_permission'
+
 interface CredentialType<New extends NewCredentials> {
   isGivenAtProvider: boolean
   /** What is sealed, as JSON; undefined members are left out. */
@@ -98,8 +100,8 @@ interface CredentialType<New extends NewCredentials> {
   open(context: OpenContext): Promise<Credentials>
   /** The text for a person when the provider does not accept them; undefined takes the text for a key. */
   describeRefused(providerName: string): { message: string; fix: string } | undefined
-  /** The same when they lack rights. */
-  describeMissing(providerName: string, rights: string): { message: string; fix: string } | undefined
+  /** The same when they lack rights, or have more than reading needs. */
+  describeRights(fault: RightsFault, providerName: string, rights: string): { message: string; fix: string } | undefined
 }
 
 const keptKey = z.object({
@@ -139,7 +141,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
       return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }
     },
     describeRefused: () => undefined,
-    describeMissing: () => undefined,
+    describeRights: () => undefined,
   },
 
   oauth2: {
@@ -161,10 +163,16 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
       message: `${provider} did not accept this sign-in.`,
       fix: `Sign in to ${provider} again.`,
     }),
-    describeMissing: (provider, rights) => ({
-      message: `This sign-in does not allow everything that is needed; missing: ${rights}.`,
-      fix: `Sign in to ${provider} again and allow ${rights}.`,
-    }),
+    describeRights: (fault, provider, rights) =>
+      fault === 'excess_permission'
+        ? {
+            message: `This sign-in allows more than reading: ${rights}.`,
+            fix: `Sign in to ${provider} again and uncheck ${rights}.`,
+          }
+        : {
+            message: `This sign-in does not allow everything that is needed; missing: ${rights}.`,
+            fix: `Sign in to ${provider} again and allow ${rights}.`,
+          },
   },
 
   wallet: {
@@ -188,7 +196,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
       message: `${provider} cannot read this wallet.`,
       fix: 'Copy its address again from your wallet.',
     }),
-    describeMissing: () => undefined,
+    describeRights: () => undefined,
   },
 }
 

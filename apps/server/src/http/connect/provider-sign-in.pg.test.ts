@@ -152,6 +152,8 @@ describe('signing in at a provider', async () => {
     const browser = await entered('trader@example.com')
     const { data, errors } = await complete(browser, await decide(await begin(browser), 'allow', 'can_trade'))
     assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
+    assert.match(errors[0]?.message ?? '', /^This sign-in allows more than reading: “wallet:[a-z:]+”/)
+    assert.match(errors[0]?.fix ?? '', /^Sign in to Coinbase again and uncheck “wallet:[^”]+”.*\.$/)
   })
 
   it('a sign-in that the user declines at the provider is reported as declined, and nothing is kept', async () => {
