@@ -1,7 +1,7 @@
 export * from './endpoint.ts'
 export * from './endpoints/index.ts'
 export { ErrorResponse, statusOf, titleOf } from './errors.ts'
-export type { Json, JsonObject } from './values.ts'
+export { isListParameter, type Json, type JsonObject } from './values.ts'
 export * from './openapi/openapi.ts'
 export type { Hosts } from './openapi/security.ts'
 export { connection } from './providers.ts'

@@ -79,6 +79,12 @@ export function list(description: string, values?: readonly string[]) {
   })
 }
 
+/** Whether a query parameter takes several values. */
+export function isListParameter(schema: z.core.$ZodType): boolean {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  return z.globalRegistry.get(inner)?.['type'] === 'array'
+}
+
 const isoTime = z.iso.datetime({ offset: true })
 
 /** ISO 8601 allows variants: no seconds, a comma before their fraction, +0100 or +01. RFC 3339 allows either case. */

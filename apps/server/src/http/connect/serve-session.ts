@@ -69,7 +69,7 @@ export function createServeSession<Session>(
         const found = sessions.get(request)
         if (found === undefined) throw new Error('a handler ran before its request was authenticated')
         const params = readParams(endpoint, request)
-        parseQuery(queryOf(request.url), new Set())
+        parseQuery(queryOf(request.url), new Map())
         const body = readBody(endpoint, request.body)
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
         const inTurn = inTurnOf(request)

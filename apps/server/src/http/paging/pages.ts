@@ -16,7 +16,7 @@ import { Refusal } from '@assay/core'
 import { z } from 'zod'
 import { noSubject, type Cursors, type Filters, type Point, type Subject } from './cursor.ts'
 import { parseOrRefuse, refuse, wrongParameter } from '../request/invalid.ts'
-import { parseQuery, queryOf, type Query } from '../request/query.ts'
+import { parseQuery, queryOf, toKnownParameters, type KnownParameters, type Query } from '../request/query.ts'
 
 export interface PageRequest {
   /** What the endpoint's query schema gives. */
@@ -61,8 +61,8 @@ const pointSchemas = {
 }
 
 /** Every parameter that a list takes. */
-export function listParameters(list: PagedEndpoint): ReadonlySet<string> {
-  return new Set([...Object.keys(list.filters.shape), ...Object.keys(pageParameters[list.paging.style])])
+export function listParameters(list: PagedEndpoint): KnownParameters {
+  return toKnownParameters({ ...list.filters.shape, ...pageParameters[list.paging.style] })
 }
 
 /** The caller and the path of a walk: the endpoint's path with the values of this request, such as a user's id. */

@@ -23,7 +23,7 @@ import { noSubject, toSubject, type Cursors, type Point, type Subject } from '..
 import type { RawJson } from '../shapes/exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
 import { listParameters, openPage, type PagedEndpoint, type OpenPage } from '../paging/pages.ts'
-import { parseQuery, queryOf } from './query.ts'
+import { parseQuery, queryOf, toKnownParameters } from './query.ts'
 import { createLines, findCaller, toLine, type LineDependencies, type Lines } from './lines.ts'
 import type { InTurn } from './turns.ts'
 
@@ -258,7 +258,7 @@ function callOpener(endpoint: Endpoint, cursors: Cursors): (request: FastifyRequ
   const schema = endpoint.query ?? z.strictObject({})
   const { paging } = endpoint
   if (paging === undefined) {
-    const known = new Set(Object.keys(schema.shape))
+    const known = toKnownParameters(schema.shape)
     return (request) => {
       const params = readParams(endpoint, request)
       const query = parseQuery(queryOf(request.url), known)

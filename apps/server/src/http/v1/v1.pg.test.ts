@@ -107,6 +107,24 @@ describe('platform v1', async () => {
       await refused('/platform/v1/assets?asset_symbols=', 'asset_symbols')
     })
 
+    it('a parameter that is given twice: commas are for those that take several values', async () => {
+      const single = 'must be given once'
+      const several = 'must be given once; separate several values by commas'
+      for (const [query, message] of [
+        ['limit=1&limit=2', single],
+        ['cursor=a&cursor=b', single],
+        ['start_time=5&start_time=6', single],
+        ['asset_symbols=BTC&asset_symbols=ETH', several],
+        ['crypto_sources=kraken&crypto_sources=okx', several],
+      ]) {
+        const { body } = await api.call<{ errors: { message: string }[] }>('GET', `${transactions}?${query}`, token)
+        assert.equal(body.errors[0]?.message, message, query)
+      }
+      const target = '/platform/v1/provider?connection_id=con_a&connection_id=con_b'
+      const { body } = await api.call<{ errors: { message: string }[] }>('DELETE', target, token)
+      assert.equal(body.errors[0]?.message, single)
+    })
+
     it('an unknown crypto source is reported as such', async () => {
       for (const connection of [{ type: 'api_key', api_key: 'a', secret_key: 'b' }, { type: 'api_key' }]) {
         const answer = await api.call<{ errors: { cause: string; parameter: string }[] }>(
