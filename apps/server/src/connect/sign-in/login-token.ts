@@ -46,9 +46,8 @@ export async function verifyLoginToken(
   })
 
   const { iat, exp, sub, jti } = claims
-  if (iat === undefined || exp === undefined || exp - iat > lifeSecondsMax || exp <= iat) {
-    throw refuse(`must live for at most ${lifeSecondsMax} seconds`)
-  }
+  if (iat === undefined || exp === undefined || exp <= iat) throw refuse('must have an exp after its iat')
+  if (exp - iat > lifeSecondsMax) throw refuse(`must live for at most ${lifeSecondsMax} seconds`)
   if (iat > deps.now() / 1_000 + skewSeconds) throw refuse('is from the future: check the clock')
   if (!isName(sub)) throw refuse(`must have a sub of at most ${claimLengthMax} characters`)
   if (!isName(jti)) throw refuse(`must have a jti of at most ${claimLengthMax} characters`)

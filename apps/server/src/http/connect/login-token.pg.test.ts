@@ -115,6 +115,8 @@ describe('signing in by login_token', async () => {
     ['further audiences', { claims: { aud: [connect.url, 'https://other.example'] } }, /wrong or missing aud/],
     ['another client as issuer', { claims: { iss: 'cli_enterprise' } }, /wrong or missing iss/],
     ['a life of more than a minute', { lifeSeconds: 61 }, /at most 60 seconds/],
+    ['an end before its beginning', { lifeSeconds: -1 }, /must have an exp after its iat/],
+    ['an end at its beginning', { lifeSeconds: 0 }, /must have an exp after its iat/],
     ['an end in the past', { laterSeconds: -120 }, /has expired/],
     ['a beginning in the future', { laterSeconds: 30 }, /from the future/],
     ['no jti', { claims: { jti: undefined } }, /wrong or missing jti/],
