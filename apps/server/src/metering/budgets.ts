@@ -95,36 +95,7 @@ export interface BudgetDeps {
 }
 
 export function createBudgets({ db, egress, monotonicMs = () => performance.now() }: BudgetDeps): Budgets {
-  const ownKeyOf = ({ connector: { providerId }, keyLane }: Metered, { name }: Bucket): string =>
-    `${providerId}:${name}:key:${keyLane}`
-  const keyOf = (of: Metered, bucket: Bucket): string =>
-    bucket.scope === 'key' ? ownKeyOf(of, bucket) : `${of.connector.providerId}:${bucket.name}:address:${egress}`
-  const keyOfPeople = ({ connector: { providerId } }: Metered, { name }: Bucket): string =>
-    `${providerId}:${name}:people:${egress}`
-
-  function toRequests(of: Metered, cost: Cost, { interactive, isVerified = true }: Caller): BucketRequest[] {
-    return listCharged(of, cost).flatMap(({ bucket, cost: tokens }): BucketRequest[] => {
-      const capacities = bucket.tiers.map(({ capacity }) => capacity)
-      const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond)
-      const none = capacities.map(() => 0)
-      const own = { key: ownKeyOf(of, bucket), capacities, refills, cost: tokens, reserves: none }
-      if (bucket.scope === 'key') return [own]
-      const dearest = interactive ? undefined : findDearest(of, bucket)
-      const reserves =
-        dearest === undefined ? none : capacities.map((capacity) => Math.max(interactiveShare * capacity, dearest))
-      const ofPeople = {
-        ...own,
-        key: keyOfPeople(of, bucket),
-        refills: refills.map((refill) => refill * (1 - backgroundShare)),
-      }
-      return [
-        { ...own, key: keyOf(of, bucket), reserves, mayTry: isVerified },
-        ...(interactive ? [ofPeople] : []),
-        { ...own, isLazy: true },
-      ]
-    })
-  }
-
+  const { ownKeyOf, keyOf, keyOfPeople, toRequests } = nameBuckets(egress)
   return {
     async take(of, cost, by) {
       const buckets = toRequests(of, cost, by)
@@ -176,6 +147,41 @@ export function createBudgets({ db, egress, monotonicMs = () => performance.now(
       await store.forgetKey(sql, of.keyLane, buckets)
     },
   }
+}
+
+/** The rows of the buckets that calls pass through, and what a call takes from each. */
+function nameBuckets(egress: string) {
+  const ownKeyOf = ({ connector: { providerId }, keyLane }: Metered, { name }: Bucket): string =>
+    `${providerId}:${name}:key:${keyLane}`
+  const keyOf = (of: Metered, bucket: Bucket): string =>
+    bucket.scope === 'key' ? ownKeyOf(of, bucket) : `${of.connector.providerId}:${bucket.name}:address:${egress}`
+  const keyOfPeople = ({ connector: { providerId } }: Metered, { name }: Bucket): string =>
+    `${providerId}:${name}:people:${egress}`
+
+  function toRequests(of: Metered, cost: Cost, { interactive, isVerified = true }: Caller): BucketRequest[] {
+    return listCharged(of, cost).flatMap(({ bucket, cost: tokens }): BucketRequest[] => {
+      const capacities = bucket.tiers.map(({ capacity }) => capacity)
+      const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond)
+      const none = capacities.map(() => 0)
+      const own = { key: ownKeyOf(of, bucket), capacities, refills, cost: tokens, reserves: none }
+      if (bucket.scope === 'key') return [own]
+      const dearest = interactive ? undefined : findDearest(of, bucket)
+      const reserves =
+        dearest === undefined ? none : capacities.map((capacity) => Math.max(interactiveShare * capacity, dearest))
+      const ofPeople = {
+        ...own,
+        key: keyOfPeople(of, bucket),
+        refills: refills.map((refill) => refill * (1 - backgroundShare)),
+      }
+      return [
+        { ...own, key: keyOf(of, bucket), reserves, mayTry: isVerified },
+        ...(interactive ? [ofPeople] : []),
+        { ...own, isLazy: true },
+      ]
+    })
+  }
+
+  return { ownKeyOf, keyOf, keyOfPeople, toRequests }
 }
 
 /** What the dearest call takes from a bucket. People who refresh wait for pages of lists, too. */
