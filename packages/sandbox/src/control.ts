@@ -230,7 +230,9 @@ async function listKeys(request: WireRequest, deps: ControlDeps): Promise<unknow
   const keys: object[] = []
   for (const record of deps.keys.list().toReversed()) {
     const minted = record.provider_id === provider.providerId ? await mintAgain(provider, record) : undefined
-    if (minted !== undefined) keys.push({ account_id: minted.account_id, api_key: minted.credentials['api_key'] })
+    if (minted === undefined) continue
+    const { api_key, secret_key } = minted.credentials
+    keys.push({ account_id: minted.account_id, api_key, secret_key })
   }
   return { keys }
 }

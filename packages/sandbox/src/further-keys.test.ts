@@ -81,8 +81,8 @@ describe('a further key of an account', () => {
     const { credentials } = await addKey(first.accountId, 'lasting too')
     const listed = (await control(sandbox, 'GET', 'keys?provider_id=kraken')) as { keys: object[] }
     assert.deepEqual(listed.keys.slice(0, 2), [
-      { account_id: first.accountId, api_key: credentials['api_key'] },
-      { account_id: first.accountId, api_key: first.apiKey },
+      { account_id: first.accountId, api_key: credentials['api_key'], secret_key: credentials['secret_key'] },
+      { account_id: first.accountId, api_key: first.apiKey, secret_key: first.secret },
     ])
     const [next, forgetful] = [await startTestSandbox({ keysFile }), await startTestSandbox()]
     try {

@@ -8,7 +8,7 @@
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
  * verification and waits for its verdict. Workers verify, for each user one key at a time.
  */
-import type { ConnectorState } from '@assay/connectors'
+import type { ApiKeyCredentials, ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import { notFound, type ErrorItem } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -26,6 +26,7 @@ import {
 import { deleteAbandonedPending, deleteOldChecks } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
+import { toLaneText } from './credentials/credential-types.ts'
 import { createFingerprints } from './credentials/fingerprints.ts'
 import { createSealer, type Sealer } from './credentials/seal.ts'
 import { openToken } from './credentials/tokens.ts'
@@ -50,6 +51,9 @@ export { checkFingerprintKeys, forgetFingerprintKeys, resealFingerprintKeys } fr
 export { toIssue } from './status.ts'
 export type { ConnectionRow, DueConnection, Grade } from './store.ts'
 export { toRefusedItem } from './adding/verify.ts'
+
+/** What a key is recognised by. */
+type FoundKey = Pick<ApiKeyCredentials, 'apiKey' | 'secretKey'>
 
 /** How a run that ended well is recorded. */
 export interface EndedRun {
@@ -86,7 +90,7 @@ export interface Connections extends Provisional {
   /**
    * Sandbox mode: whether a simulator's key is the one that a connection is read with. Undefined without an API key.
    */
-  findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
+  findKey(connectionId: string): Promise<{ providerId: string; isKey(key: FoundKey): boolean } | undefined>
   /**
    * Sandbox mode: a token of the sign-in that a connection is read with, or its code before it was redeemed. Undefined
    * without a sign-in, and in a process that cannot open credentials.
@@ -168,7 +172,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       const found = await store.findKeyLane(db, connectionId)
       if (found === undefined) return undefined
       const { providerId, keyLane } = found
-      return { providerId, isKey: (apiKey) => toKeyLane(deps.keyring, providerId, apiKey) === keyLane }
+      const toLane = (key: FoundKey): string =>
+        toKeyLane(deps.keyring, providerId, toLaneText({ type: 'api_key', ...key }, connectionId))
+      return { providerId, isKey: (key) => toLane(key) === keyLane }
     },
     openSignIn: (connectionId) => openSignIn(deps, sealer, connectionId),
     toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),

@@ -4,12 +4,12 @@
  * has no such fingerprint, but its tokens name their account to the simulator that made them.
  */
 import { notFound } from '@assay/core'
-import type { SandboxControl, TestFields } from './control.ts'
+import type { SandboxControl, TestFields, TestKey } from './control.ts'
 
 export interface TestAccountDeps {
   control: Pick<SandboxControl, 'findAccount' | 'findSignedIn' | 'addKey' | 'revokeKeys'>
   /** The method of `connections` with this name. */
-  findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
+  findKey(connectionId: string): Promise<{ providerId: string; isKey(key: TestKey): boolean } | undefined>
   /** The method of `connections` with this name. */
   openSignIn(connectionId: string): Promise<{ providerId: string; token: string } | undefined>
   /** Chooses a name that no key has had before. */

@@ -23,10 +23,17 @@ const accountAnswer = z.object({
 })
 
 const signedInAnswer = z.object({ account_id: z.string() })
-const keysAnswer = z.object({ keys: z.array(z.object({ account_id: z.string(), api_key: z.string() })) })
+const keysAnswer = z.object({
+  keys: z.array(z.object({ account_id: z.string(), api_key: z.string(), secret_key: z.string() })),
+})
 
 /** What a person would type into the form, by the names of its fields. */
 export type TestFields = z.infer<typeof accountAnswer>['credentials']
+
+export interface TestKey {
+  apiKey: string
+  secretKey: string
+}
 
 export type SandboxProviders = z.infer<typeof providersAnswer>
 
@@ -42,7 +49,7 @@ export interface SandboxControl {
   /**
    * The simulated account whose API key this test recognises; undefined when the sandbox gave out none of that kind.
    */
-  findAccount(providerId: string, isKey: (apiKey: string) => boolean): Promise<string | undefined>
+  findAccount(providerId: string, isKey: (key: TestKey) => boolean): Promise<string | undefined>
   /** The simulated account that a code or token came from. */
   findSignedIn(providerId: string, token: string): Promise<string>
   /** A further key of the same account. */
@@ -92,7 +99,7 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
     async findAccount(providerId, isKey) {
       const path = `/control/keys?provider_id=${encodeURIComponent(providerId)}`
       const { keys } = await ask('GET', path, undefined, keysAnswer)
-      return keys.find(({ api_key }) => isKey(api_key))?.account_id
+      return keys.find(({ api_key, secret_key }) => isKey({ apiKey: api_key, secretKey: secret_key }))?.account_id
     },
     async findSignedIn(providerId, token) {
       const body = { provider_id: providerId, token }

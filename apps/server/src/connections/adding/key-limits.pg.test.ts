@@ -195,6 +195,29 @@ describe('checks that leave no further account', async () => {
   })
 })
 
+describe('a key that is given with a wrong secret', async () => {
+  const engine = await openEngine()
+
+  it('takes neither the key nor its budget from the job of the user who has the right one', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    // No job of its own takes the key meanwhile.
+    await engine.drain({ delayed: true })
+    const opened = await engine.connections.open(ref)
+    assert.ok(opened)
+    const ask = engine.metering.startAsking(opened, { interactive: false })
+    const call = async (): Promise<string> => (await ask({ counter: 1 }, async () => ({}))).kind
+    assert.equal(await call(), 'answer')
+    const listOwn = (): Promise<object[]> =>
+      engine.db.rows('select bucket, tokens from budgets where bucket like $1', [`%${opened.keyLane}`])
+    const before = await listOwn()
+    const wrong = { accountId: ref.accountId, apiKey: ref.apiKey, secretKey: Buffer.alloc(64, 7).toString('base64') }
+    const { errors } = await engine.add(await engine.newOwner(), wrong)
+    assert.equal(errors[0]?.cause, 'invalid_credentials')
+    assert.deepEqual(await listOwn(), before)
+    assert.equal(await call(), 'answer')
+  })
+})
+
 describe('a wallet that is given again and again', async () => {
   const engine = await openEngine()
 

@@ -135,8 +135,9 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
     async seal(given, seal) {
       return { ...inClear, sealedCredentials: await seal(keptKey.parse(given)) }
     },
-    // Several providers refuse a nonce that does not grow, even when two connections share the key.
-    lane: ({ apiKey }) => apiKey,
+    // Several providers refuse a nonce that does not grow, even when two connections share the key. The secret belongs
+    // to the lane: someone who knows only the public half could otherwise take the key from the job that reads with it.
+    lane: ({ apiKey, secretKey }) => JSON.stringify([apiKey, secretKey]),
     async open(context) {
       return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }
     },
