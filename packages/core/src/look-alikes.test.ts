@@ -77,7 +77,7 @@ describe('a symbol', () => {
   })
 
   it('is not disguised when it is plain, or when it only has letters of its own alphabet', () => {
-    for (const symbol of ['USDC', 'usdc', 'USDC.e', '泰达币', 'USD币', '龙DOGE', 'ЖЩЯ', 'Ω']) {
+    for (const symbol of ['USDC', 'usdc', 'USDC.e', '泰达币', 'USD币', '龙DOGE', 'ЖЩЯ', 'Ω', 'πAI', 'MØ', 'ЖAI']) {
       assert.ok(!isDisguised(symbol), symbol)
     }
   })

@@ -70,11 +70,11 @@ const isAscii = /^\p{ASCII}*$/u
 const ideographs = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const foreignLetter = /(?!\p{ASCII})\p{L}/u
 
-/** Whether it is a known symbol but for letters of another alphabet, of which there may be as many as Latin ones. */
+/** Whether it is a known symbol but for a few letters of another alphabet: with more, any short symbol is like one. */
 function isMixedUp(key: string): boolean {
   const letters = [...key]
   const foreign = letters.filter((letter) => foreignLetter.test(letter)).length
-  if (foreign === 0 || 2 * foreign > letters.length || ideographs.test(key)) return false
+  if (foreign === 0 || 4 * foreign > letters.length || ideographs.test(key)) return false
   const isLike = (known: string): boolean =>
     known.length === letters.length &&
     letters.every((letter, at) => foreignLetter.test(letter) || letter === known.charAt(at))

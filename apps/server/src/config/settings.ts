@@ -318,9 +318,11 @@ export const settings = {
   }),
   ASSAY_LIMIT_REPEATED_CHECKS: setting({
     description:
-      'Checks at providers that left one user with no further account, before the user has to wait: the account was connected already, was repaired, or was removed again.',
+      'Checks at providers that left one user with no further account, before the user has to wait: the account was connected already, was repaired, or was removed again. In sandbox mode the default is 1000.',
     unit: 'checks an hour',
     default: '20',
+    // Tests connect one account and remove it again and again, and simulators have no calls to protect.
+    sandboxDefault: '1000',
     parse: wholeNumber(1, 1_000_000),
   }),
   ASSAY_LIMIT_CONNECTIONS: setting({

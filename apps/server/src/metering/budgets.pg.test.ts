@@ -350,8 +350,8 @@ describe('a job', async () => {
     // It was answered: the others may use what the bucket holds.
     await pass(5)
     for (let call = 0; call < 3; call += 1) assert.equal(await waitOf(), 0)
-    // What people have of it is refilled in 75 seconds, of which five have passed.
-    assertWait(await waitOf(), 70)
+    // The people's share refills in 75 seconds, beginning where the trial ends.
+    assertWait(await waitOf(), 75)
   })
 
   it('in the background leaves a fifth of an address bucket to interactive jobs', async (t) => {

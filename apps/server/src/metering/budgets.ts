@@ -125,9 +125,9 @@ export function createBudgets({ db, egress, monotonicMs = () => performance.now(
         const shared = keyOf(of, bucket)
         if (!isOfAddress && (userKey === null || !(await store.noteLimited(db, shared, userKey)))) continue
         await lower(shared)
-        // People's share of the lower rate. The wait is the address's own, which all calls pass.
+        // People's share of the lower rate, for as long as the address has it: both recover from the end of the wait.
         const full = Math.max(...bucket.tiers.map(({ capacity }) => capacity))
-        await store.lowerTier(db, keyOfPeople(of, bucket), bucket.tiers.length, 0, full)
+        await store.lowerTier(db, keyOfPeople(of, bucket), bucket.tiers.length, Math.min(forMs, blockMaxMs), full)
       }
     },
     async recordSpent(of, left, spent) {

@@ -197,7 +197,7 @@ function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: numb
   const isBefore = isBeforeEdge(step)
   const laterMs = findLater(list, mark)
   const earlierMs = isBefore ? Math.max(0, Math.min(oldestMs, startMs) - mark.startMs) : 0
-  const forgottenMs = earlierMs + Math.max(0, startMs - laterMs)
+  const forgottenMs = earlierMs + Math.max(0, Math.min(startMs, window.end) - laterMs)
   if (forgottenMs > forgottenMaxMs) {
     const hours = Math.round(forgottenMs / hourMs)
     throw new SourceError('data_hole', `${list.call}: ${hours} hours were forgotten before they were read`)
@@ -209,8 +209,9 @@ function withinReach(list: ReadList, mark: PageMark, window: Window, nowMs: numb
 }
 
 /** The first moment that an exchange which keeps a list for a limited time is asked for. */
-function findReach({ retentionDays, paging }: ReadList, nowMs: number): number {
-  if (retentionDays === null || paging !== undefined) return -Infinity
+function findReach({ retentionDays, isRetentionOurs, paging }: ReadList, nowMs: number): number {
+  // Where the limit is ours, the exchange still answers for what was planned.
+  if (retentionDays === null || isRetentionOurs || paging !== undefined) return -Infinity
   return Math.ceil(nowMs - retentionDays * dayMs + reachMarginMs)
 }
 

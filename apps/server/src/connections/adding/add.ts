@@ -163,7 +163,7 @@ async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: b
     throw toRateLimited('Too many keys were refused or could not be checked.', refusedWaitSeconds)
   }
   if (repeatedWaitSeconds !== null) {
-    throw toRateLimited('Accounts that you have connected were given too often. Try again later.', repeatedWaitSeconds)
+    throw toRateLimited('You have added or repaired the same accounts too often. Try again later.', repeatedWaitSeconds)
   }
 }
 

@@ -194,6 +194,11 @@ export async function recordCheck(sql: Sql, ref: ConnectionRef, { isRefused }: {
   )
 }
 
+/** Of a user who is being deleted. */
+export async function deleteChecks(sql: Sql, { userKey }: Owner): Promise<void> {
+  await sql.execute('delete from key_checks where user_key = $1::bigint', [userKey])
+}
+
 export async function deleteOldChecks(sql: Sql): Promise<void> {
   await sql.execute("delete from key_checks where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
 }

@@ -1,7 +1,8 @@
 /**
  * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw
  * is refused with the names of the rights to uncheck. A passing provider failure is retried while the person waits: the
- * job ends and is queued again, so that a check which waits takes no place from others. Later the rights are read once a day (a setting), because a key can be given more of them.
+ * job ends and is queued again, so that a check that waits takes no place from others. Later the rights are read once a
+ * day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
 import {
@@ -76,6 +77,8 @@ export const verifyTimeoutMs = 30_000
 const verdictMarginMs = 2_000
 const attemptsMax = 4
 const retryDelayMs = 1_000
+/** As long as other jobs wait for their budget in their place. */
+const budgetPatienceMs = 1_000
 
 export async function verifyConnection(
   deps: GateDeps,
@@ -248,12 +251,15 @@ async function askAccount(
   opened: OpenedConnection,
   before?: Tried,
 ): Promise<Account | NotShown | Later> {
-  const { lastTryAtMs } = before ?? { lastTryAtMs: deps.now() + toLastTryMs(deps) }
+  const beganMs = deps.now()
   const asked = await deps.startAsking(opened)(opened.connector.budget.verify, () => opened.reader.verify())
   if (asked.kind === 'answer') return asked.answer
   // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
   if (asked.kind === 'overtaken') throw new Error('another worker uses this key')
   const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
+  // Nothing was called, so a short wait for our own budget is worth it, whatever time the settings leave for retries.
+  const patienceMs = Math.max(toLastTryMs(deps), asked.kind === 'wait' ? budgetPatienceMs : 0)
+  const lastTryAtMs = before?.lastTryAtMs ?? Math.floor(beganMs + patienceMs)
   const wasCalled = before?.wasCalled === true || (asked.kind === 'fault' && !(error instanceof CircuitOpen))
   // A wait for our own budget asks the provider for nothing, so only time limits how often it is repeated.
   const attempts = (before?.attempts ?? 0) + (asked.kind === 'wait' ? 0 : 1)
