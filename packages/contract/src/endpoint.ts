@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly moreScopes?: readonly Scope[]
   /** The Bearer is the secret of a connect or manage session, not an access token. */
   readonly bearer?: 'session' | 'manage'
+  /** It exists in sandbox mode only, and is a 404 elsewhere. */
+  readonly sandboxOnly?: true
   /** Present on lists: adds `limit`, `cursor` and, in v2, `next_uri`; `query` then holds the filters alone. */
   readonly paging?: Paging
   readonly params?: z.ZodObject

@@ -235,6 +235,7 @@ export const declineSession = defineEndpoint({
 export const getSandboxHelp = defineEndpoint({
   ...inSession,
   id: 'getSandboxHelp',
+  sandboxOnly: true,
   method: 'GET',
   path: '/connect/v1/session/sandbox',
   response: z.object({
@@ -261,6 +262,7 @@ export const sameAccount = 'same_account'
 export const createSandboxKey = defineEndpoint({
   ...inSession,
   id: 'createSandboxKey',
+  sandboxOnly: true,
   method: 'POST',
   path: '/connect/v1/session/sandbox/key',
   body: z.strictObject({ provider_id: ProviderId, scenario: text(64) }),

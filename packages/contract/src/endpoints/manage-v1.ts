@@ -143,6 +143,7 @@ export const deleteMe = defineEndpoint({
 export const getManageSandboxHelp = defineEndpoint({
   ...signedIn,
   id: 'getManageSandboxHelp',
+  sandboxOnly: true,
   method: 'GET',
   path: '/connect/v1/me/sandbox',
   response: z.object({ mail: z.object({ code: z.string() }).nullable() }),

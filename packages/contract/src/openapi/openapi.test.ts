@@ -11,9 +11,9 @@ const hosts = {
   authUrl: 'https://auth.example',
   widgetUrl: 'https://connect.example',
 }
-const v1 = toOpenApi('v1', hosts)
-const v2 = toOpenApi('v2', hosts)
-const connect = toOpenApi('connect', hosts)
+const v1 = toOpenApi('v1', hosts, { isSandbox: true })
+const v2 = toOpenApi('v2', hosts, { isSandbox: true })
+const connect = toOpenApi('connect', hosts, { isSandbox: true })
 
 /** Every value under a member of this name, at any depth. */
 function findMembers(value: Json, name: string): Json[] {

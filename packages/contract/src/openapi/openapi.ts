@@ -93,9 +93,11 @@ const about: Readonly<Record<Version, About>> = {
   },
 }
 
-export function toOpenApi(version: Version, hosts: Hosts): OpenApi {
+export function toOpenApi(version: Version, hosts: Hosts, { isSandbox }: { isSandbox: boolean }): OpenApi {
   const { families, error, ...info } = about[version]
-  const own = endpoints.filter(({ family }) => families.includes(family))
+  const own: readonly Endpoint[] = endpoints.filter(
+    ({ family, sandboxOnly }: Endpoint) => families.includes(family) && (isSandbox || sandboxOnly !== true),
+  )
   const schemas = collectSchemas()
   const errorRef = schemas.add(error, 'output')
 

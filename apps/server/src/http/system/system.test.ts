@@ -139,6 +139,23 @@ describe('a process that serves no API', () => {
 })
 
 describe('documents', () => {
+  it('describe the endpoints of the sandbox in sandbox mode only, as they are a 404 elsewhere', async (t) => {
+    const listSandboxPaths = async (docsCanTry: boolean): Promise<string[]> => {
+      const server = await startTestServer(t, { docsCanTry, loopbackHostsOnly: docsCanTry })
+      const document = (await (await server.get('/openapi/connect.json')).json()) as { paths: object }
+      const page = await (await server.get('/docs/connect')).text()
+      const paths = Object.keys(document.paths).filter((path) => path.includes('/sandbox'))
+      assert.equal(page.includes('/session/sandbox'), paths.length > 0)
+      return paths
+    }
+    assert.deepEqual(await listSandboxPaths(false), [])
+    assert.deepEqual(await listSandboxPaths(true), [
+      '/connect/v1/session/sandbox',
+      '/connect/v1/session/sandbox/key',
+      '/connect/v1/me/sandbox',
+    ])
+  })
+
   it('/openapi/v1.json, v2.json and connect.json name this server, and are conditional (RFC 9110 §13.1.2)', async (t) => {
     const server = await startTestServer(t)
     for (const version of ['v1', 'v2', 'connect']) {

@@ -28,16 +28,15 @@ export function systemRoutes(options: SystemOptions): RouteGroup[] {
 
 const versions = ['v1', 'v2', 'connect'] as const
 
-type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl' | 'widgetUrl'>
-type DocsOptions = Hosts & Pick<SystemOptions, 'docsCanTry'>
+type DocsOptions = Pick<SystemOptions, 'baseUrl' | 'authUrl' | 'widgetUrl' | 'docsCanTry'>
 
-function describe(version: Version, { baseUrl, authUrl, widgetUrl }: Hosts): OpenApi {
-  return toOpenApi(version, { baseUrl: baseUrl(), authUrl: authUrl(), widgetUrl: widgetUrl() })
+function describe(version: Version, { baseUrl, authUrl, widgetUrl, docsCanTry: isSandbox }: DocsOptions): OpenApi {
+  return toOpenApi(version, { baseUrl: baseUrl(), authUrl: authUrl(), widgetUrl: widgetUrl() }, { isSandbox })
 }
 
-function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
+function registerOpenApi(app: FastifyInstance, options: DocsOptions): void {
   for (const version of versions) {
-    const document = once(() => toTaggedBody(JSON.stringify(describe(version, hosts))))
+    const document = once(() => toTaggedBody(JSON.stringify(describe(version, options))))
     app.get(`/openapi/${version}.json`, async (_, reply) => sendTaggedBody(reply, document(), 'application/json'))
   }
 }
