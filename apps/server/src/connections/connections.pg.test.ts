@@ -116,7 +116,24 @@ describe('the read-only gate', async () => {
       second.errors.map((error) => [error.cause, error.connection_id]),
       [['already_connected', first.connectionId]],
     )
+    assert.equal(second.errors[0]?.fix, undefined)
     assert.equal((await count(owner.userId)).rows, 1)
+  })
+
+  it('says how to repair the existing connection of an account when it needs that, and does not repair it by itself', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    const { connectionId } = await engine.add(owner, account)
+    const broken = "update connections set status = 'needs_reauth', status_cause = 'invalid_credentials' where id = $1"
+    await engine.db.execute(broken, [connectionId])
+    const again = await engine.add(owner, account)
+    assert.deepEqual([again.added, again.connectionId, again.status], [false, connectionId, 'needs_reauth'])
+    const [item] = again.errors
+    assert.equal(item?.cause, 'already_connected')
+    assert.equal(
+      item.fix,
+      `Repair it: open the connect flow with connection_id ${connectionId} and enter the key there.`,
+    )
   })
 
   /** Runs without a worker, so that the key stays unchecked. */

@@ -22,7 +22,7 @@ import type { ToFingerprint } from '../credentials/fingerprints.ts'
 import type { OpenedConnection } from '../open.ts'
 import * as pending from './pending-store.ts'
 import { discard, type RemovalDeps } from '../removal.ts'
-import { recordRights } from '../store.ts'
+import { findConnection, recordRights } from '../store.ts'
 import { describeRefusal, toErrorItem } from '../words.ts'
 
 export interface GateDeps extends RemovalDeps {
@@ -119,10 +119,25 @@ export async function verifyConnection(
   }
   const existingId = await db.transaction((tx) => accept(deps, tx, ref, opened, account))
   if (existingId !== undefined) {
-    const message = `This ${name} account is connected already.`
-    const ids = { provider_id: provider.id, connection_id: existingId }
-    await refuse({ cause: 'already_connected', ...ids, message }, { existingId, isCounted: false })
+    const isBroken = (await findConnection(db, ref, existingId))?.status === 'needs_reauth'
+    await refuse(toAlreadyConnected(provider, existingId, isBroken), { existingId, isCounted: false })
   }
+}
+
+/**
+ * New credentials never repair a connection unasked: an application that adds an account may not know that the person
+ * has it connected already, and a repair replaces what they entered there.
+ */
+function toAlreadyConnected(
+  { id, name, connectionType }: { id: string; name: string; connectionType: ConnectionType },
+  connectionId: string,
+  isBroken: boolean,
+): ErrorItem {
+  const message = `This ${name} account is connected already.`
+  const item: ErrorItem = { cause: 'already_connected', provider_id: id, connection_id: connectionId, message }
+  if (!isBroken) return item
+  const step = connectionType === 'api_key' ? 'enter the key there' : 'connect it again there'
+  return { ...item, fix: `Repair it: open the connect flow with connection_id ${connectionId} and ${step}.` }
 }
 
 interface RefuseOptions {
