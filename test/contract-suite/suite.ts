@@ -13,7 +13,7 @@ import {
   type Stream,
   type Window,
 } from '@assay/connectors'
-import { type Fault, minuteMs, SourceError } from '@assay/core'
+import { type Fault, minuteMs, SourceError, transactionTypes, type TransactionType } from '@assay/core'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
@@ -63,6 +63,8 @@ export interface ProviderUnderTest extends Omit<Reading, 'by'> {
    * record that the books do not have. All of it by default.
    */
   identify?(stream: string, partition: string, key: string): string | undefined
+  /** Types that no transaction of the default account has: none by default. */
+  neverShown?: readonly TransactionType[]
   /** What the provider holds but shows in no list that is read: the reason why its balances are not fully explained. */
   unexplained?: string
   /** An amount that the provider credits but shows in no list that is read. */
@@ -187,6 +189,9 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
   return world
 }
 
+/** "Some hundreds" are what an integrator sees of the scenario `default`, wherever it is read. */
+const defaultTransactionsMin = 200
+
 function checkReading(world: World): void {
   it('a full read stores every record, every balance and every change, to the last digit', async () => {
     const connected = await world.shared()
@@ -197,6 +202,20 @@ function checkReading(world: World): void {
     await world.assertSame(connected)
     await assertVerdict(world.engine, connected, world)
   })
+
+  const { simulator, neverShown = [] } = world
+  if (!('start' in simulator) && simulator.scenario === undefined) {
+    it('the default account shows some hundreds of transactions, of every type that it can have', async () => {
+      const { ref } = await world.shared()
+      const listed = await listTransactions(world.engine.db, ref)
+      const types = new Set(listed.map(({ type }) => type))
+      assert.ok(listed.length >= defaultTransactionsMin, `${listed.length} transactions`)
+      assert.deepEqual(
+        transactionTypes.filter((type) => !types.has(type)),
+        neverShown,
+      )
+    })
+  }
 
   const gap = world.unexplained
   it(`the sum of all transactions explains each balance${gap === undefined ? '' : `, except that ${gap}`}`, async () => {

@@ -68,6 +68,7 @@ export async function explained(db: Database, ref: ConnectionRef): Promise<Sums>
 
 export interface StoredTransaction {
   id: string
+  type: string
   category: string
   group_key: string
   document: string
@@ -76,7 +77,7 @@ export interface StoredTransaction {
 
 export function listTransactions(db: Database, ref: ConnectionRef): Promise<StoredTransaction[]> {
   return db.rows<StoredTransaction>(
-    `select id::text, category::text, group_key, document, change_seq::text from transactions
+    `select id::text, type::text, category::text, group_key, document, change_seq::text from transactions
      where user_key = $1 and connection_key = $2 order by id`,
     [ref.userKey, ref.connectionKey],
   )

@@ -62,14 +62,17 @@ export function bybitHeld(state: SpotState): Held {
   )
 }
 
-/** Trades are forgotten after three months. What is neither a trade nor a transfer has a number for a type. */
+/**
+ * Fills and bills are forgotten after three months, deposits and withdrawals never. What is credited to the funding
+ * account is in no list that is read.
+ */
 export function okxHeld(state: SpotState): Held {
   const reachMs = forgottenMs(90)
-  return toSpotHeld(
-    state,
-    streamOf,
-    (kind, { at }) => kind in byKind && (kind !== 'trade' || Date.parse(at) >= reachMs),
-  )
+  return toSpotHeld(state, streamOf, (kind, body) => {
+    if (kind === 'deposit' || kind === 'withdrawal') return true
+    if (kind === 'reward' && body['to'] !== 'trading') return false
+    return Date.parse(body.at) >= reachMs
+  })
 }
 
 /** `isTold` says whether any list that is read shows this. If none does, the amount is held and cannot be found. */
@@ -88,7 +91,7 @@ function toSpotHeld(
   }
 }
 
-function changesOf(kind: string, event: Happened): Change[] {
+function changesOf(kind: string, event: Happened & Record<string, unknown>): Change[] {
   switch (kind) {
     case 'trade': {
       const [base = '', quote = ''] = event.pair.split('/')
@@ -114,6 +117,10 @@ function changesOf(kind: string, event: Happened): Change[] {
       ]
     case 'reward':
       return [{ code: event.asset, amount: event.amount }]
+    case 'charge':
+      return [{ code: event.asset, amount: negate(event.amount) }]
+    case 'product':
+      return [{ code: event.asset, amount: event['to'] === 'product' ? negate(event.amount) : event.amount }]
     default:
       return []
   }

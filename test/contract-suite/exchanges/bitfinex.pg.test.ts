@@ -11,6 +11,7 @@ describeContract(
       permissions: { read_only: [], excess: [], missing: [] },
     },
     symbolOf: (code) => code,
+    neverShown: ['output_only', 'uncategorized'],
     identify: countedByList,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },

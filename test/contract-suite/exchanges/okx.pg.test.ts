@@ -12,7 +12,7 @@ describeContract(
     },
     symbolOf: (code) => code,
     identify: countedByList,
-    unexplained: 'OKX forgets trades after three months, and its bills have numbers for types',
+    unexplained: 'OKX forgets trades after three months, and ccxt reads no bills of the funding account',
     forgets: true,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },

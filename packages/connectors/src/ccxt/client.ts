@@ -49,6 +49,7 @@ export interface CcxtClient {
     sinceMs: number | undefined,
     limit: number | undefined,
     params: Row,
+    without?: readonly string[],
   ): Promise<Listed>
   balances(params: Row): Promise<Row>
   /** An endpoint by ccxt's name for it. */
@@ -78,10 +79,12 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   const remember = (answer: HttpAnswer): HttpAnswer => (last = answer)
   let opening: Promise<Exchange> | undefined
   let unparsed: Unparsed | undefined
+  let unwanted: readonly string[] = []
 
   async function open(): Promise<Exchange> {
     const exchange = await openExchange(facts, keys, io, parse, remember)
     unparsed = keepOddRows(exchange)
+    dropParameters(exchange, () => unwanted)
     exchange.setMarketsFromExchange(await loadMarkets(facts, keys, io))
     return exchange
   }
@@ -102,12 +105,13 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   }
 
   return {
-    list: (call, key, sinceMs, limit, params) =>
+    list: (call, key, sinceMs, limit, params, without = []) =>
       use(call, async (exchange) => {
+        unwanted = without
         const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
         lastParsed = undefined
         unparsed?.clear()
-        const found = await methods[call](key, sinceMs, limit, params)
+        const found = await methods[call](key, sinceMs, limit, params).finally(() => (unwanted = []))
         unparsed?.assertIn(found)
         const answer = lastParsed
         lastParsed = undefined
@@ -136,6 +140,13 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
     describeMarkets: (symbols) => use('fetchMarkets', async (exchange) => listKnown(exchange, symbols)),
     write: digits.write,
   }
+}
+
+/** Before a call is signed, because the signature covers its parameters. */
+function dropParameters(exchange: Exchange, listUnwanted: () => readonly string[]): void {
+  const sign = exchange.sign.bind(exchange)
+  exchange.sign = (path, api, method, params: Row, headers, body) =>
+    sign(path, api, method, exchange.omit(params, [...listUnwanted()]) as Row, headers, body)
 }
 
 interface Found {

@@ -82,8 +82,8 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   const key = list.by === null ? undefined : partition
   if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
   const { sinceMs, params } = toQuestion(list, mark)
-  const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
-  const rows = (list.isByCurrency ? listed.withCurrencies() : listed.rows).map((row) => withStatus(list, row))
+  const listed = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params, list.without)
+  const rows = (list.isByCurrency ? listed.withCurrencies() : listed.rows).map((row) => withOwnWords(list, row))
   const read = readRows(client, list.stream, rows, markets, { window, nowMs })
   const shown = toShown(list, read, listed, { sinceMs, window })
   if (list.paging === undefined && shown.times.length === 0 && isFull(list, mark, read.length)) {
@@ -108,10 +108,21 @@ async function fetchRows(client: CcxtClient, list: ReadList, request: PageReques
   }
 }
 
-function withStatus({ statuses }: ReadList, row: Row): Row {
-  const { status: own } = (row['info'] ?? {}) as { status?: unknown }
-  const status = typeof own === 'string' || typeof own === 'number' ? statuses.get(String(own)) : undefined
-  return status === undefined ? row : { ...row, status }
+function withOwnWords({ statuses, types }: ReadList, row: Row): Row {
+  const { status, type } = (row['info'] ?? {}) as { status?: unknown; type?: unknown }
+  const known = findText(status)
+  const ownStatus = known === undefined ? undefined : statuses.get(known)
+  const number = findText(type)
+  const ownType = number === undefined || types === undefined ? undefined : (types.get(number) ?? `type ${number}`)
+  return {
+    ...row,
+    ...(ownStatus === undefined ? {} : { status: ownStatus }),
+    ...(ownType === undefined ? {} : { ownType }),
+  }
+}
+
+function findText(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
 function withLearned(state: ConnectorState, partition: string, read: readonly ReadRow[]): Pick<Page, 'state'> {

@@ -210,6 +210,8 @@ function pick(row: Row, names: readonly string[]): Record<string, unknown> {
 
 function additions(stream: StreamName, row: Row, markets: ReadonlyMap<string, Market>): object {
   if (stream === 'ledger') {
+    // pages.ts has found the word for a number.
+    if (row['ownType'] !== undefined) return {}
     const { type } = (row['info'] ?? {}) as { type?: unknown }
     if (typeof type === 'string') return { ownType: type }
     const sentence = findSentence(row['info'])

@@ -243,6 +243,15 @@ const gains: readonly (readonly [RegExp, Category])[] = [
   [/cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
 ]
 
+/** Words for what leaves the account as a price, and its category. The first match counts. */
+const charges: readonly (readonly [RegExp, Category])[] = [[/interest|profit.shar/i, 'fee']]
+
+/**
+ * Coins that enter a product or come back from it (Bybit: FLEXIBLE_STAKING_SUBSCRIPTION). They are neither earned nor
+ * spent, and whether a balance shows the product is not known.
+ */
+const productWords = /subscription|redemption|staking_refund|structured?.product/i
+
 /** Conversions are trades that are missing from the list of trades. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
 const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
 
@@ -271,6 +280,9 @@ function findMeaning(words: readonly string[], isOut: boolean, streams: Readonly
   const [own = ''] = words
   const says = (pattern: RegExp): boolean => words.some((word) => pattern.test(word))
   // The exchange's own word comes first, because ccxt has only a few types and calls Bybit's INTEREST a transaction.
+  if (productWords.test(own)) return { type: 'uncategorized', category: 'other' }
+  const charge = isOut ? charges.find(([pattern]) => pattern.test(own)) : undefined
+  if (charge !== undefined) return { type: 'output_only', category: charge[1] }
   const gain = gains.find(([pattern]) => pattern.test(own))
   if (gain !== undefined)
     return isOut ? { type: 'uncategorized', category: 'other' } : { type: 'input_only', category: gain[1] }

@@ -113,6 +113,10 @@ function categoryOf(entry: Entry): number {
       return 51
     case 'reward':
       return 28
+    case 'charge':
+      return 501
+    case 'product':
+      return 31
     case 'convert':
       return 5
   }
@@ -151,6 +155,10 @@ function describeChange(accountId: string, entry: Entry): string {
       const [given, taken] = [`${told(event.fromAmount)} ${assetCodeOf(event.fromAsset)}`, assetCodeOf(event.toAsset)]
       return `Conversion of ${given} to ${told(event.toAmount)} ${taken} ${on}`
     }
+    case 'charge':
+      return `Expense ${on}`
+    case 'product':
+      return `Settlement ${on}`
   }
 }
 

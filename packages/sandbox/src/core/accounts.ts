@@ -62,6 +62,8 @@ export interface AccountsOptions<Story, World> {
   documentedLimit: MeterLimit
   /** Builds what every account of a scenario begins with; called once for each scenario, and the result is shared. */
   build: (story: Story) => World
+  /** The same world at this moment, for stories that go on; the world itself if nothing has happened since. */
+  advance?: (world: World) => World
 }
 
 interface AccountMaker<Story, World> {
@@ -73,14 +75,14 @@ interface AccountMaker<Story, World> {
 
 function createAccountMaker<Story, World>(options: AccountsOptions<Story, World>): AccountMaker<Story, World> {
   const keys = createKeyMaker(options.seed, options.provider)
+  const advance = options.advance ?? ((world: World) => world)
   const beginnings = new Map<string, World>()
 
   function beginningOf(scenario: Scenario<Story>): World {
     const known = beginnings.get(scenario.name)
-    if (known !== undefined) return known
-    const built = options.build(scenario.story())
-    beginnings.set(scenario.name, built)
-    return built
+    const world = known === undefined ? options.build(scenario.story()) : advance(known)
+    if (world !== known) beginnings.set(scenario.name, world)
+    return world
   }
 
   return {
@@ -96,7 +98,11 @@ function createAccountMaker<Story, World>(options: AccountsOptions<Story, World>
         key: newKeyState(scenario),
         meter: meterOf(scenario, options),
         calls: 0,
-        world: () => changed ?? beginningOf(scenario),
+        world() {
+          if (changed === undefined) return beginningOf(scenario)
+          changed = advance(changed)
+          return changed
+        },
         setWorld: (world) => {
           changed = world
         },

@@ -5,7 +5,8 @@
  * …/#order-book-trading-trade-get-transaction-details-last-3-months
  *
  * A spot fill makes two bills, one for each coin, and the fee is part of the bill of its coin. A fee is negative when
- * it was charged and positive when it is a rebate. Not documented: `subType` is the direction of the bill's own coin.
+ * it was charged and positive when it is a rebate. Not documented: `subType` is the direction of the bill's own coin,
+ * and the amount of Auto Earn is the balance that earned. Interest comes once a day.
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
@@ -235,7 +236,14 @@ function kindOf({ row, change }: Entry): { type: string; subType: string } {
     case 'trade':
       return { type: '2', subType: gained ? '1' : '2' }
     case 'convert':
+      if (row.event.dust === true) return { type: '28', subType: gained ? '236' : '237' }
       return { type: '27', subType: gained ? '318' : '319' }
+    case 'reward':
+      return { type: '381', subType: '381' }
+    case 'charge':
+      return { type: '250', subType: '280' }
+    case 'product':
+      return { type: '26', subType: gained ? '298' : '297' }
     default:
       return { type: '1', subType: gained ? '11' : '12' }
   }
@@ -245,6 +253,7 @@ export function describeBill(accountId: string, entry: Entry): object {
   const { row, asset, change, fee, atMs } = entry
   const trade = row.event.kind === 'trade' ? (row as RowOf<'trade'>) : undefined
   const moved = row.event.kind === 'transfer'
+  const earned = row.event.kind === 'reward'
   const flow = change + fee
   return {
     bal: toText(entry.after),
@@ -252,8 +261,8 @@ export function describeBill(accountId: string, entry: Entry): object {
     billId: billIdOf(accountId, entry.number),
     ccy: asset,
     clOrdId: '',
-    earnAmt: '',
-    earnApr: '',
+    earnAmt: earned ? toText(entry.after - change) : '',
+    earnApr: earned ? '0.01' : '',
     execType: trade === undefined ? '' : trade.event.maker ? 'M' : 'T',
     fee: toText(-fee),
     fillFwdPx: '',

@@ -159,7 +159,9 @@ export function describeWithdrawal(accountId: string, { event, number, atMs }: R
 }
 
 export function convertHistory(of: SpotAccount, query: URLSearchParams, context: CallContext): object[] {
-  return pageOf(listOf(of.world(), 'convert'), query, context).map((row) => describeConvert(of.id, row))
+  // Dust has a list of its own.
+  const rows = listOf(of.world(), 'convert').filter(({ event }) => event.dust !== true)
+  return pageOf(rows, query, context).map((row) => describeConvert(of.id, row))
 }
 
 export function describeConvert(accountId: string, { event, number, atMs }: RowOf<'convert'>): object {

@@ -38,6 +38,8 @@ export interface World {
   bookkeeping: Bookkeeping
   /** Oldest first. */
   rows: readonly Row[]
+  /** What will happen when its time has come, oldest first. */
+  pending: readonly Row[]
   /** Oldest first, by kind. */
   lists: ReadonlyMap<AccountEvent['kind'], readonly Row[]>
   /** Oldest first. */
@@ -51,22 +53,37 @@ export interface World {
 // A trade has three legs, and no event has more.
 const entriesOfRowMax = 4
 
-export function buildWorld(story: Story, bookkeeping: Bookkeeping): World {
-  const inOrder = story.events
-    .map((told, index) => ({ told, index, atMs: toMs(told.at) }))
+export function buildWorld(story: Story, bookkeeping: Bookkeeping, nowMs: number): World {
+  const { events, continues = [] } = story
+  const inOrder = [...events, ...continues]
+    .map((told, index) => ({ told, index, atMs: toMs(told.at), continues: index >= events.length }))
     .sort((a, b) => a.atMs - b.atMs || a.index - b.index)
-  const rows = inOrder.map(({ told, atMs }, number): Row => ({
-    number,
-    atMs,
-    event: told.kind === 'order' ? toFill(told, atMs) : told,
+  // A row has the same number in every process, whether it has happened or not: ids are made from it.
+  const all = inOrder.map(({ told, atMs, continues: isLater }, number) => ({
+    isLater,
+    row: { number, atMs, event: told.kind === 'order' ? toFill(told, atMs) : told } satisfies Row,
   }))
   const { inOrders = {}, boundTo, forgets } = story
   const reserved = Object.entries(inOrders).map(([asset, text]) => [asset, toUnits(text, decimals)] as const)
-  return writeBooks(rows, {
-    bookkeeping,
-    story: { inOrders: new Map(reserved), ...(boundTo && { boundTo }), ...(forgets && { forgets }) },
-    next: rows.length,
-  })
+  const isPending = ({ isLater, row }: (typeof all)[number]): boolean => isLater && row.atMs > nowMs
+  return writeBooks(
+    all.filter((one) => !isPending(one)).map(({ row }) => row),
+    {
+      bookkeeping,
+      pending: all.filter(isPending).map(({ row }) => row),
+      story: { inOrders: new Map(reserved), ...(boundTo && { boundTo }), ...(forgets && { forgets }) },
+      next: all.length,
+    },
+  )
+}
+
+/** The same world once what was pending has happened. */
+export function advanceWorld(world: World, nowMs: number): World {
+  const { rows, pending } = world
+  const [first] = pending
+  if (first === undefined || first.atMs > nowMs) return world
+  const due = pending.filter(({ atMs }) => atMs <= nowMs)
+  return writeBooks([...rows, ...due], { ...world, pending: pending.slice(due.length) })
 }
 
 /** A world in which this happened too. Throws if the sums would no longer hold. */
@@ -75,7 +92,10 @@ export function withEvent(world: World, event: AccountEvent, atMs: number): Worl
 }
 
 /** The books of these rows. Throws if the sums would no longer hold. */
-export function writeBooks(unsorted: readonly Row[], rest: Pick<World, 'bookkeeping' | 'story' | 'next'>): World {
+export function writeBooks(
+  unsorted: readonly Row[],
+  rest: Omit<World, 'rows' | 'lists' | 'entries' | 'balances'>,
+): World {
   const rows = unsorted.toSorted((a, b) => a.atMs - b.atMs || a.number - b.number)
   const lists = new Map<AccountEvent['kind'], Row[]>()
   const entries: Record<Wallet, Entry[]> = { funding: [], trading: [] }
@@ -97,8 +117,8 @@ export function writeBooks(unsorted: readonly Row[], rest: Pick<World, 'bookkeep
       entries[wallet].push({ number, atMs: row.atMs, row, wallet, asset, change, fee, after })
     }
   }
-  const { bookkeeping, story, next } = rest
-  return { bookkeeping, rows, lists, entries, balances, story, next }
+  const { bookkeeping, pending, story, next } = rest
+  return { bookkeeping, rows, pending, lists, entries, balances, story, next }
 }
 
 type Leg = Pick<Entry, 'wallet' | 'asset' | 'change' | 'fee'>
@@ -120,7 +140,11 @@ function legsOf(event: AccountEvent): Leg[] {
     case 'convert':
       return [leg('trading', event.fromAsset, event.fromAmount, -1n), leg('trading', event.toAsset, event.toAmount)]
     case 'reward':
-      return [leg('funding', event.asset, event.amount)]
+      return [leg(event.to ?? 'funding', event.asset, event.amount)]
+    case 'charge':
+      return [leg('trading', event.asset, event.amount, -1n)]
+    case 'product':
+      return [leg('trading', event.asset, event.amount, event.to === 'product' ? -1n : 1n)]
   }
 }
 

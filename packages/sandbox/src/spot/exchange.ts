@@ -4,7 +4,7 @@ import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
 import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
-import { buildWorld, withEvent, type Bookkeeping, type World } from './books.ts'
+import { advanceWorld, buildWorld, withEvent, type Bookkeeping, type World } from './books.ts'
 import { createSpotKeys, type KeyShape } from './keys.ts'
 import type { Story } from './story.ts'
 
@@ -46,7 +46,8 @@ export function createSpotExchange(options: SpotOptions, dialect: Dialect): Spot
     provider: id,
     // Not used: these exchanges count calls of each endpoint, which `limits.ts` does.
     documentedLimit: { max: 1, decayPerSecond: 1 },
-    build: (story) => buildWorld(story, bookkeeping),
+    build: (story) => buildWorld(story, bookkeeping, options.nowMs()),
+    advance: (world) => advanceWorld(world, options.nowMs()),
   })
   const keys = createSpotKeys(options.seed, id, options.scenarios, dialect.key)
 

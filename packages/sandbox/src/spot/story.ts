@@ -13,6 +13,11 @@ export type Wallet = 'funding' | 'trading'
 
 export interface Story {
   events: readonly StoryEvent[]
+  /**
+   * Happens when its time has come, so that an account of an exchange that looks back three months has something to show
+   * in every month to come. Nothing here happens before it, whatever the clock said when the sandbox was started.
+   */
+  continues?: readonly StoryEvent[]
   /** Reserved by open orders: part of the trading wallet that is not free. Decimal text by asset. */
   inOrders?: Readonly<Record<string, string>>
   /** The only addresses that the key may be used from; any address when left out. */
@@ -27,7 +32,7 @@ export interface Story {
 /** Times are UTC, to the millisecond: "2025-03-04 09:12:33.447". */
 export type StoryEvent = { at: string } & (Exclude<AccountEvent, Fill> | Order)
 
-export type AccountEvent = Fill | Deposit | Withdrawal | Transfer | Convert | Reward
+export type AccountEvent = Fill | Deposit | Withdrawal | Transfer | Convert | Reward | Charge | Product
 
 /** What the story says of a trade; price, cost and fee follow from the market when the books are written. */
 export interface Order {
@@ -92,14 +97,32 @@ export interface Convert {
   fromAmount: string
   toAsset: string
   toAmount: string
+  /** What is too little to trade, which the exchange takes in another way. */
+  dust?: true
 }
 
-/** Goes to the funding wallet. */
+/** Goes to the funding wallet, unless the coins that earned it are in the other one. */
 export interface Reward {
   kind: 'reward'
   asset: string
   amount: string
   source: 'interest' | 'airdrop'
+  to?: Wallet
+}
+
+/** Leaves the trading wallet: the share of a lead trader in what copying the trades has earned. */
+export interface Charge {
+  kind: 'charge'
+  asset: string
+  amount: string
+}
+
+/** From the trading wallet into a product whose contents are in no balance, or back. */
+export interface Product {
+  kind: 'product'
+  asset: string
+  amount: string
+  to: 'product' | 'trading'
 }
 
 export type Network =
@@ -142,13 +165,23 @@ export function transfer(at: string, what: string, to: Wallet): StoryEvent {
   return { at, kind: 'transfer', asset, amount, to }
 }
 
-export function convert(at: string, from: string, to: string): StoryEvent {
+export function convert(at: string, from: string, to: string, more: Pick<Convert, 'dust'> = {}): StoryEvent {
   const [fromAmount, fromAsset] = split(from)
   const [toAmount, toAsset] = split(to)
-  return { at, kind: 'convert', fromAsset, fromAmount, toAsset, toAmount }
+  return { at, kind: 'convert', fromAsset, fromAmount, toAsset, toAmount, ...more }
 }
 
-export function reward(at: string, what: string, source: Reward['source']): StoryEvent {
+export function reward(at: string, what: string, source: Reward['source'], more: Pick<Reward, 'to'> = {}): StoryEvent {
   const [amount, asset] = split(what)
-  return { at, kind: 'reward', asset, amount, source }
+  return { at, kind: 'reward', asset, amount, source, ...more }
+}
+
+export function charge(at: string, what: string): StoryEvent {
+  const [amount, asset] = split(what)
+  return { at, kind: 'charge', asset, amount }
+}
+
+export function product(at: string, what: string, to: Product['to']): StoryEvent {
+  const [amount, asset] = split(what)
+  return { at, kind: 'product', asset, amount, to }
 }

@@ -24,6 +24,8 @@ export interface ListAbout {
   /** A `day` is written as in 2024-07-01. */
   unit?: ReadUnit
   params?: Readonly<Record<string, unknown>>
+  /** Parameters that ccxt always adds, and that leave out rows which we need. */
+  without?: readonly string[]
   paging?: Paging
   /** The documented page length. A shorter page counts as the last one. */
   limit?: number
@@ -32,6 +34,11 @@ export interface ListAbout {
   endsItself?: true
   /** The exchange's own statuses (`status` of a row) in ccxt's words, where ccxt mistakes or does not know them. */
   statuses?: Readonly<Record<string, string>>
+  /**
+   * The exchange's words for the types of its ledger (`type` of a row), where it writes numbers. A number that is missing
+   * here is an entry of an unknown type.
+   */
+  types?: Readonly<Record<string, string>>
   /** The answer has a list for each currency, by its name. ccxt joins them, and its rows have no currency. */
   isByCurrency?: true
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
@@ -136,7 +143,8 @@ const bybit: About = {
 }
 
 // www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows;
-// account/config has `perm` ("read_only,withdraw,trade") and `uid`.
+// account/config has `perm` ("read_only,withdraw,trade") and `uid`. `types` are those of bills-archive. A simple trade
+// and a spread trade are named as trades, because a bill of a trade must never count beside its fill.
 const okx: About = {
   accountsOf: 'okx',
   permissions: ['Read'],
@@ -152,7 +160,18 @@ const okx: About = {
       until: 'end',
       limit: 100,
       retentionDays: 90,
+      // ccxt asks for the bills of spot trades alone. Interest and conversions have no instrument type.
       params: { method: 'privateGetAccountBillsArchive' },
+      without: ['instType'],
+      types: {
+        ...{ 1: 'transfer', 2: 'trade', 3: 'delivery', 4: 'forced repayment trade', 5: 'liquidation' },
+        ...{ 6: 'margin transfer', 7: 'interest deduction', 8: 'funding fee', 9: 'ADL position', 10: 'clawback' },
+        ...{ 11: 'system token conversion', 12: 'strategy transfer', 13: 'DDH trade', 14: 'block trade' },
+        ...{ 15: 'quick margin', 16: 'borrowing', 22: 'repayment', 24: 'spread trade', 26: 'structured products' },
+        ...{ 27: 'convert', 28: 'easy convert', 29: 'one-click repayment', 30: 'simple trade', 32: 'position move' },
+        ...{ 33: 'loans', 34: 'settlement', 250: 'profit sharing expenses', 251: 'profit sharing refund' },
+        381: 'auto earn',
+      },
     },
   },
   wallets: [{}, { type: 'funding' }],
@@ -164,7 +183,9 @@ const okx: About = {
     needed: ['read_only'],
     account: 'data.0.uid',
   },
-  limits: ['OKX reports only the last three months of trades. Older ones are in the files of its Report center.'],
+  limits: [
+    'OKX reports only the last three months of trades, conversions and Auto Earn interest. Older ones are in the files of its Report center.',
+  ],
 }
 
 // hitbtc.com's API v3, which BeQuant and FMFW.io share: `till`, and 1,000 rows.

@@ -15,6 +15,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   until: boolean | string
   unit: ReadUnit
   params: Readonly<Record<string, unknown>>
+  /** Parameters of ccxt's that are not sent. */
+  without: readonly string[]
   /** Set for a list that is paged by count or id instead of time. */
   paging: Paging | undefined
   spanMs: number | null
@@ -31,6 +33,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   isRetentionOurs: boolean
   /** What the list lacks, as sentences for a person; null when nothing is known. */
   leavesOut: string | null
+  /** The exchange's own words for the numbers of its ledger's types; undefined where it writes words. */
+  types: ReadonlyMap<string, string> | undefined
   /** A pair takes hundreds of calls. */
   isSlow: boolean
   /** Whether reading a window returns everything in it. */
@@ -61,7 +65,7 @@ export function findReadList(
 }
 
 function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadList {
-  const { since = list.since, until = list.until, unit = 'ms', params = {}, paging } = about
+  const { since = list.since, until = list.until, unit = 'ms', params = {}, without = [], paging } = about
   const spanDays = about.spanDays ?? list.spanDays
   const limit = about.limit ?? list.limit
   const isNarrow = spanDays !== null && (until !== false || about.endsItself === true)
@@ -71,6 +75,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     until,
     unit,
     params,
+    without,
     paging,
     limit,
     pageSize: about.limit ?? null,
@@ -85,6 +90,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     statuses: new Map(Object.entries(about.statuses ?? {})),
     isRetentionOurs: about.isRetentionOurs === true,
     leavesOut: about.leavesOut ?? null,
+    types: about.types === undefined ? undefined : new Map(Object.entries(about.types)),
     isSlow: about.isSlow === true,
     isWhole: paging !== undefined || (since !== false && until !== false),
   }

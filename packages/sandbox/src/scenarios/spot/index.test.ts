@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isNegative, parseDecimal, sum, type Decimal } from '@assay/core'
+import { dayMs, isNegative, parseDecimal, sum, type Decimal } from '@assay/core'
 import { toFixedText } from '../../core/units.ts'
 import { decimals } from '../../spot/assets.ts'
-import { buildWorld, listOf, type World } from '../../spot/books.ts'
+import { advanceWorld, buildWorld, listOf, type World } from '../../spot/books.ts'
 import { bitfinexScenarios, bybitScenarios, okxScenarios } from './index.ts'
 
-const stories = [...new Set(bybitScenarios.map(({ story }) => story))]
+/** After everything that a story has to tell. */
+const endMs = Date.UTC(2031, 0, 1)
+const stories = [
+  ...new Set([bitfinexScenarios, bybitScenarios, okxScenarios].flatMap((list) => list.map(({ story }) => story))),
+]
 const written = stories.flatMap((story) =>
   (['fees within', 'fees apart'] as const).map((bookkeeping) => ({
     name: `${story.name}, ${bookkeeping}`,
     story,
     bookkeeping,
-    world: buildWorld(story(), bookkeeping),
+    world: buildWorld(story(), bookkeeping, endMs),
   })),
 )
 
@@ -58,7 +62,10 @@ describe('every scenario of the spot exchanges', () => {
   it('is the same to the byte when it is built twice', () => {
     const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
     for (const { story, bookkeeping, world } of written.filter(({ world: { rows } }) => rows.length < 1_000)) {
-      assert.equal(JSON.stringify(buildWorld(story(), bookkeeping).rows, plain), JSON.stringify(world.rows, plain))
+      assert.equal(
+        JSON.stringify(buildWorld(story(), bookkeeping, endMs).rows, plain),
+        JSON.stringify(world.rows, plain),
+      )
     }
   })
 
@@ -98,6 +105,33 @@ describe('the scenario default', () => {
     }
     for (const { event } of trades) {
       assert.equal(scaled(event.price) * scaled(event.qty), scaled(event.cost) * 10n ** BigInt(decimals))
+    }
+  })
+})
+
+describe('the account at OKX, of which three months are shown', () => {
+  const story = okxScenarios[0]?.story() ?? { events: [] }
+  const worldAt = (day: string): World => buildWorld(story, 'fees within', Date.parse(day))
+
+  for (const day of ['2026-11-19', '2027-06-01', '2029-12-01']) {
+    it(`has some hundreds of records of every kind in the three months before ${day}`, () => {
+      const nowMs = Date.parse(day)
+      const rows = worldAt(day).rows.filter(({ atMs }) => atMs > nowMs - 90 * dayMs && atMs <= nowMs)
+      assert.ok(rows.length >= 300 && rows.length <= 400, `${rows.length}`)
+      const kinds = new Set(rows.map(({ event }) => event.kind))
+      for (const kind of ['trade', 'reward', 'charge', 'product', 'convert'] as const) assert.ok(kinds.has(kind), kind)
+    })
+  }
+
+  it('shows nothing before its time, and then the same rows as an account that was opened later', () => {
+    const early = worldAt('2027-01-01')
+    assert.ok(early.rows.every(({ atMs }) => atMs <= Date.parse('2027-01-01')))
+    assert.equal(advanceWorld(early, Date.parse('2027-01-01')), early)
+    const later = worldAt('2027-02-01')
+    assert.ok(later.rows.length > early.rows.length)
+    const advanced = advanceWorld(early, Date.parse('2027-02-01'))
+    for (const member of ['rows', 'pending', 'entries', 'balances', 'next'] as const) {
+      assert.deepEqual(advanced[member], later[member], member)
     }
   })
 })

@@ -5,10 +5,14 @@
 import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import { buy, deposit, sell, transfer, type Story, type StoryEvent } from '../../spot/story.ts'
 import { boundStory, defaultStory, forgottenStory } from './default.ts'
+import { okxStory } from './okx.ts'
 import { flaky } from '../flaky.ts'
 import { pairs } from '../../spot/assets.ts'
 
 export interface SpotTerms {
+  /** What happened on the account of most scenarios, and what it comes to. */
+  story: () => Story
+  told: string
   readOnly: readonly string[]
   /** The permissions of a key that may also trade and withdraw. */
   everything: readonly string[]
@@ -27,13 +31,13 @@ const emptyStory = (): Story => ({ events: [] })
 
 export function spotScenarios(terms: SpotTerms): readonly Scenario<Story>[] {
   const key: KeyTraits = { permissions: terms.readOnly }
-  const calm = { key, limit: 'documented', weather: 'calm', story: defaultStory } as const
+  const calm = { key, limit: 'documented', weather: 'calm', story: terms.story } as const
   return [
     {
       ...calm,
       name: 'default',
       title: 'A lived-in account',
-      description: 'Some 270 records of every kind from January 2025 to October 2026, in two wallets, with odd digits.',
+      description: terms.told,
       expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
     },
     {
@@ -166,9 +170,12 @@ function timeOf(index: number): string {
  * Permission names: https://docs.bitfinex.com/reference/key-permissions, with :read and :write for the two columns. The
  * documents do not say how a call from another IP address is answered, or that anything is forgotten.
  */
+const plainly = 'Some 270 records of every kind from January 2025 to October 2026, in two wallets, with odd digits.'
 const readable = ['account', 'history', 'orders', 'positions', 'funding', 'wallets'].map((scope) => `${scope}:read`)
 
 export const bitfinexScenarios = spotScenarios({
+  story: defaultStory,
+  told: plainly,
   readOnly: readable,
   everything: [...readable, 'orders:write', 'funding:write', 'wallets:write', 'withdraw:write'],
   unknownKey: 'error 10100',
@@ -185,6 +192,8 @@ export const bitfinexScenarios = spotScenarios({
 const reading = ['SpotTrade', 'AccountTransfer', 'ExchangeHistory']
 
 export const bybitScenarios = spotScenarios({
+  story: defaultStory,
+  told: plainly,
   readOnly: ['readOnly', ...reading],
   everything: [...reading, 'SubMemberTransfer', 'Withdraw', 'DerivativesTrade'],
   unknownKey: 'retCode 10003',
@@ -196,6 +205,8 @@ export const bybitScenarios = spotScenarios({
 
 /** Permission names: https://www.okx.com/docs-v5/en/#trading-account-rest-api-get-account-configuration (`perm`) */
 export const okxScenarios = spotScenarios({
+  story: okxStory,
+  told: 'Some 270 records since January 2025, then trades, Auto Earn and products every week until today, in two wallets.',
   readOnly: ['read_only'],
   everything: ['read_only', 'withdraw', 'trade'],
   unknownKey: 'code 50119',
