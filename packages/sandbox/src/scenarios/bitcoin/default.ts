@@ -1,6 +1,7 @@
 /**
  * A person's savings, from November 2024 to October 2026: bought at an exchange and withdrawn to the wallet every other
- * week, now and then a purchase, coins joined when fees were low, and one address used twice.
+ * week, tips to an address that stands on a web page, a subscription, now and then a purchase, and coins joined when fees
+ * were low.
  */
 import { every, type Standard, type Story, type StoryEvent, type WalletKind } from '../../bitcoin/story.ts'
 
@@ -28,6 +29,20 @@ function defaultEvents(): StoryEvent[] {
       // Exchanges pay many customers at once.
       strangers: index % 4,
     })),
+    ...every({ days: 5 }, '2024-11-27', '2026-10-20', (date, index): StoryEvent => ({
+      at: `${date} 22:${String((index * 11) % 60).padStart(2, '0')}:47`,
+      kind: 'receive',
+      amounts: [`0.0001${String(1_009 + index * 37).padStart(4, '0')}`],
+      to: [0],
+    })),
+    ...every({ months: 1 }, '2025-01-21', '2026-10-20', (date, index): StoryEvent => ({
+      at: `${date} 05:${String((index * 23) % 60).padStart(2, '0')}:12`,
+      kind: 'send',
+      amount: `0.0002${String(index * 13).padStart(3, '0')}`,
+      payee: 'server rent',
+    })),
+    // A house was sold.
+    { at: '2025-08-20 14:02:31', kind: 'receive', amounts: ['2.71828182'] },
     // Moved from an older wallet, in two coins at once.
     { at: '2024-12-24 18:30:05', kind: 'receive', amounts: ['0.05', '0.0250001'] },
     // A friend paid to an address that was used before.

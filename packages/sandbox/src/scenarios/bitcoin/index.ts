@@ -17,7 +17,7 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     name: 'default',
     title: 'A savings wallet',
     description:
-      'A zpub (BIP-84) with some sixty transactions over two years: withdrawals from an exchange, purchases, joined coins.',
+      'A zpub (BIP-84) with some 220 transactions over two years: withdrawals from an exchange, tips, purchases, joined coins.',
     expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
   },
   {
