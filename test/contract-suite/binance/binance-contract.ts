@@ -14,7 +14,6 @@ export const binanceContract: ProviderUnderTest = {
     },
   },
   symbolOf,
-  neverShown: ['output_only'],
   deposit: (code, amount) => ({ type: 'deposit', code, amount }),
   codes: { known: 'BTC', unknown: 'ZQNT' },
   decimals: 8,
