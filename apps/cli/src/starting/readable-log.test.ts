@@ -40,12 +40,12 @@ describe('a line of the log on a terminal', () => {
   it('has no escape sequence in its stack either, which begins with the message', () => {
     const hostile = new Error('\u001b[2J\u001b]0;title\u0007\r\u009b31m\u0008forged')
     hostile.stack = `${String(hostile)}\n    at\tread (file:///a.ts:1:2)\r\n    at write (file:///b.ts:3:4)`
-    assert.deepEqual(show((log) => log.warn({ err: hostile }, 'it failed'), true).split('\n').slice(1), [
-      'Error:  [2J ]0;title 31m forged',
-      '    at read (file:///a.ts:1:2) ',
-      '    at write (file:///b.ts:3:4)',
-      '',
-    ])
+    assert.deepEqual(
+      show((log) => log.warn({ err: hostile }, 'it failed'), true)
+        .split('\n')
+        .slice(1),
+      ['Error:  [2J ]0;title 31m forged', '    at read (file:///a.ts:1:2) ', '    at write (file:///b.ts:3:4)', ''],
+    )
   })
 
   it('cannot be forged by a line break in a value', () => {

@@ -49,14 +49,12 @@ export async function listDailyValues(
   const completeFrom = toDay(request.completeFromMs - 1)
   const derivedFrom = laterOf(completeFrom, firstDay)
   const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })
-  const days = rows.map(
-    ({ day, value_in_usd, observed, unpriced, negative }): DailyValue => ({
-      date: day,
-      value_in_usd,
-      method: observed ? 'observed' : 'derived',
-      incomplete: [...(negative ? (['coverage'] as const) : []), ...(unpriced ? (['price'] as const) : [])],
-    }),
-  )
+  const days = rows.map(({ day, value_in_usd, observed, unpriced, negative }): DailyValue => ({
+    date: day,
+    value_in_usd,
+    method: observed ? 'observed' : 'derived',
+    incomplete: [...(negative ? (['coverage'] as const) : []), ...(unpriced ? (['price'] as const) : [])],
+  }))
   return { days, isCutOff: firstDay < completeFrom }
 }
 

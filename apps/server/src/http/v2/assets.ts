@@ -39,7 +39,10 @@ export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, n
   async function listHoles(owner: Owner, asOf: string): Promise<ErrorItem[]> {
     const completeness = await sync.findCompleteness(owner)
     const isCutOff = Date.parse(asOf) < completeness.fromMs
-    return toHoleItems(completeness, { isCutOff, message: (until) => `Positions derived before ${until} may be wrong.` })
+    return toHoleItems(completeness, {
+      isCutOff,
+      message: (until) => `Positions derived before ${until} may be wrong.`,
+    })
   }
 }
 
