@@ -48,18 +48,16 @@ export function bitfinexHeld(state: SpotState): Held {
 
 /**
  * Interest and airdrops are booked in the funding wallet, which has its own list that ccxt does not read, and so have
- * deposits from other Bybit accounts. Trades are forgotten after two years.
+ * deposits from other Bybit accounts. Trades and the transaction log are forgotten after two years.
  */
 export function bybitHeld(state: SpotState): Held {
   const reachMs = forgottenMs(730)
-  return toSpotHeld(
-    state,
-    streamOf,
-    (kind, body) =>
-      kind !== 'reward' &&
-      !(kind === 'deposit' && body['internal'] === true) &&
-      !(kind === 'trade' && Date.parse(body.at) < reachMs),
-  )
+  return toSpotHeld(state, streamOf, (kind, body) => {
+    if (kind === 'deposit') return body['internal'] !== true
+    if (kind === 'withdrawal') return true
+    if (kind === 'reward' && body['to'] !== 'trading') return false
+    return Date.parse(body.at) >= reachMs
+  })
 }
 
 /**

@@ -20,7 +20,6 @@ describeContract(
     symbolOf: (code) => code,
     identify: countedByList,
     unexplained: 'ccxt reads no list that shows credits to the funding wallet',
-    neverShown: ['input_only', 'output_only', 'uncategorized'],
     forgets: true,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },

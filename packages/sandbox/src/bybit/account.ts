@@ -274,6 +274,12 @@ function typeOf({ row, change }: Entry): string {
       return 'TRADE'
     case 'convert':
       return change < 0n ? 'CURRENCY_SELL' : 'CURRENCY_BUY'
+    case 'reward':
+      return 'AIRDROP'
+    case 'charge':
+      return 'INTEREST'
+    case 'product':
+      return change < 0n ? 'FLEXIBLE_STAKING_SUBSCRIPTION' : 'FLEXIBLE_STAKING_REDEMPTION'
     default:
       return change < 0n ? 'TRANSFER_OUT' : 'TRANSFER_IN'
   }

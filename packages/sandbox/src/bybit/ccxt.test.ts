@@ -74,7 +74,7 @@ describe('ccxt reads the market', () => {
 
 describe('ccxt reads the account', () => {
   it('fetchLedger: its sum is the balance of the unified account, and every entry has the balance after it', async () => {
-    assert.equal(ledger.length, 391)
+    assert.equal(ledger.length, 482)
     assert.equal(new Set(ledger.map(({ id }) => id)).size, ledger.length)
     assert.deepEqual(
       totals(ledger.map(({ info }) => [String(info['currency']), decimalOf(info['change'])])),

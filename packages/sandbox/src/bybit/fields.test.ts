@@ -162,7 +162,12 @@ describe('the account', () => {
       assertShape(row, {
         ...{ transSubType: nothing, id: /^\d+_[A-Z]+_\d+$/, symbol: /^[A-Z]*$/, side: /^(Buy|Sell|None)$/ },
         ...{ funding: nothing, orderLinkId: nothing, orderId: uuid, transactionTime: milliseconds },
-        ...{ type: /^(TRADE|TRANSFER_IN)$/, bonusChange: nothing, category: /^(spot)?$/, tradeId: /^(\d{19})?$/ },
+        ...{
+          type: /^(TRADE|TRANSFER_IN|INTEREST|AIRDROP|FLEXIBLE_STAKING_SUBSCRIPTION)$/,
+          bonusChange: nothing,
+          category: /^(spot)?$/,
+          tradeId: /^(\d{19})?$/,
+        },
         ...all('fee change cashFlow feeRate size qty cashBalance tradePrice', signedDecimal),
         ...{ currency: symbol, extraFees: nothing },
       })

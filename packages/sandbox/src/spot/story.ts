@@ -110,7 +110,7 @@ export interface Reward {
   to?: Wallet
 }
 
-/** Leaves the trading wallet: the share of a lead trader in what copying the trades has earned. */
+/** Leaves the trading wallet for nothing: the interest of a loan, or the share of a trader whose trades are copied. */
 export interface Charge {
   kind: 'charge'
   asset: string

@@ -5,6 +5,7 @@
 import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import { buy, deposit, sell, transfer, type Story, type StoryEvent } from '../../spot/story.ts'
 import { boundStory, defaultStory, forgottenStory } from './default.ts'
+import { bybitStory } from './bybit.ts'
 import { okxStory } from './okx.ts'
 import { flaky } from '../flaky.ts'
 import { pairs } from '../../spot/assets.ts'
@@ -192,8 +193,8 @@ export const bitfinexScenarios = spotScenarios({
 const reading = ['SpotTrade', 'AccountTransfer', 'ExchangeHistory']
 
 export const bybitScenarios = spotScenarios({
-  story: defaultStory,
-  told: plainly,
+  story: bybitStory,
+  told: 'Some 360 records of every kind from January 2025 to October 2026, in two wallets, with odd digits and staking.',
   readOnly: ['readOnly', ...reading],
   everything: [...reading, 'SubMemberTransfer', 'Withdraw', 'DerivativesTrade'],
   unknownKey: 'retCode 10003',
