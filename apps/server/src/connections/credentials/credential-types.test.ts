@@ -90,7 +90,7 @@ describe('credentials of each type', () => {
 
   it('share a lane only where the provider counts the nonces of a key', () => {
     assert.equal(toLaneText(apiKey, 'con_1'), toLaneText(apiKey, 'con_2'))
-    // The public half is no secret: who knows it alone must not come into the lane of the key.
+    // The public half is not secret: knowing it alone must not lead into the lane of the key.
     assert.notEqual(toLaneText(apiKey, 'con_1'), toLaneText({ ...apiKey, secretKey: 'another' }, 'con_1'))
     const wallet: NewCredentials = { type: 'wallet', address: 'cabcdefgh' }
     assert.notEqual(toLaneText(wallet, 'con_1'), toLaneText(wallet, 'con_2'))
