@@ -270,6 +270,13 @@ describe('a restore', () => {
     assert.ok((await readWritten(await start(t, 'halfway'))).debits > 0)
   })
 
+  test('goes into a directory where a start was killed', async () => {
+    await mkdir(inRoot('killed/postgres.draft'), { recursive: true })
+    await writeFile(inRoot('killed/owner.json.5d2f6c1e'), '')
+    await restoreFrom('still.tar.gz', 'killed')
+    assert.ok(existsSync(inRoot('killed/postgres')))
+  })
+
   test('into a directory with other keys is refused unless it may replace them', async () => {
     await mkdir(inRoot('other-keys'))
     await writeFile(inRoot('other-keys/sealing.keys'), 'other keys')

@@ -104,11 +104,12 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
   }
 }
 
-/** What a data directory may hold before a restore: our own claim, the keys, and remains of a killed start. */
+/** What a data directory may hold before a restore: our own claim, the keys, and remains of a killed start or claim. */
 const expected = new Set(['owner.json', 'database.password', keysName, 'postgres.draft'])
+const isExpected = (name: string): boolean => expected.has(name) || name.startsWith('owner.json.')
 
 async function refuseUnlessEmpty(dataDirectory: string): Promise<void> {
-  const others = (await readdir(dataDirectory)).filter((name) => !expected.has(name))
+  const others = (await readdir(dataDirectory)).filter((name) => !isExpected(name))
   if (others.length === 0) return
   throw new Error(
     `${dataDirectory} is not empty (${others.slice(0, 3).join(', ')}). Restore into a new directory (--data), ` +

@@ -6,9 +6,11 @@
  * whenever PostgreSQL is restarted. Neither works across machines or containers: a data directory belongs to one of
  * them.
  */
-import { link, readFile, rename, rm, writeFile, readlink } from 'node:fs/promises'
+import { link, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCodeOf } from '../error-code.ts'
 
@@ -18,12 +20,14 @@ interface Owner {
   socketDirectory: string
 }
 
+const takeoverPollMs = 5
+
 const ownerFile = (dataDirectory: string): string => path.join(dataDirectory, 'owner.json')
 
 /** Takes the data directory for this process or refuses, naming its owner. Returns a function that releases it. */
 export async function claimDataDirectory(dataDirectory: string, socketDirectory: string): Promise<() => Promise<void>> {
   const file = ownerFile(dataDirectory)
-  const draft = `${file}.${process.pid}`
+  const draft = `${file}.${randomUUID()}`
   const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
   await writeFile(draft, JSON.stringify(owner)).catch((error: unknown) => {
     if (errorCodeOf(error) !== 'EACCES') throw error
@@ -35,9 +39,9 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
     while (!(await linkIfAbsent(draft, file))) {
       const record = await findRecord(file)
       if (record === undefined) continue
-      const other = parseOwner(record)
-      if (other !== undefined && (await isAlive(other))) throw inUse(dataDirectory, other.pid)
-      await removeStale(file, record)
+      const living = await findLiving(record)
+      if (living !== undefined) throw inUse(dataDirectory, living.pid)
+      await removeDead(draft, file, record)
     }
   } finally {
     await rm(draft, { force: true })
@@ -47,8 +51,7 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
 
 /** The live owner of a data directory. */
 export async function findOwner(dataDirectory: string): Promise<Owner | undefined> {
-  const owner = parseOwner((await findRecord(ownerFile(dataDirectory))) ?? '')
-  return owner !== undefined && (await isAlive(owner)) ? owner : undefined
+  return findLiving((await findRecord(ownerFile(dataDirectory))) ?? '')
 }
 
 function inUse(dataDirectory: string, pid: number): Error {
@@ -71,19 +74,21 @@ async function linkIfAbsent(source: string, target: string): Promise<boolean> {
 }
 
 /**
- * Moves a dead owner's record aside, and no other: between our check and the move a third process may have taken over,
- * and then its record is put back. (If a fourth process came in between, PostgreSQL's own lock would still refuse it.)
+ * Removes a dead process's record, and no other. Between our look and the removal another process may have taken over,
+ * so only one may remove a given record: the one that makes the lock named after it. A process that is killed in these
+ * few milliseconds leaves that lock behind, which is a dead process's record in its turn.
  */
-async function removeStale(file: string, stale: string): Promise<void> {
-  const aside = `${file}.${process.pid}.stale`
-  try {
-    await rename(file, aside)
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return
-    throw error
+async function removeDead(draft: string, file: string, dead: string): Promise<void> {
+  const lock = `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 8)}`
+  if (await linkIfAbsent(draft, lock)) {
+    if ((await findRecord(file)) === dead) await rm(file)
+    await rm(lock)
+    return
   }
-  if ((await readFile(aside, 'utf8')) !== stale) await linkIfAbsent(aside, file)
-  await rm(aside, { force: true })
+  const holder = await findRecord(lock)
+  if (holder === undefined) return
+  if ((await findLiving(holder)) === undefined) await removeDead(draft, lock, holder)
+  else await delay(takeoverPollMs)
 }
 
 async function findRecord(file: string): Promise<string | undefined> {
@@ -106,8 +111,10 @@ function parseOwner(text: string): Owner | undefined {
   }
 }
 
-async function isAlive({ pid, born }: Owner): Promise<boolean> {
-  return pid > 0 && (await findBirth(pid)) === born
+/** The process that wrote this record, if it still runs. */
+async function findLiving(record: string): Promise<Owner | undefined> {
+  const owner = parseOwner(record)
+  return owner !== undefined && owner.pid > 0 && (await findBirth(owner.pid)) === owner.born ? owner : undefined
 }
 
 // Which processes are running. A process id alone says little: ids are reused, in a container soon. A killed process

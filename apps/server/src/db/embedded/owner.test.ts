@@ -1,0 +1,66 @@
+/** Processes that want one data directory in the same moment, each time over the record of an owner that is dead. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, test, type TestContext } from 'node:test'
+
+const dead = JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' })
+
+let root = ''
+before(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'assay-owner-'))
+})
+after(() => rm(root, { recursive: true }))
+
+/** A process that claims each directory that it is given, at the given time, and answers with the result. */
+function startClaimant(t: TestContext): { pid: number; claim(directory: string, atMs: number): Promise<string> } {
+  const program = `
+    import { createInterface } from 'node:readline'
+    import { claimDataDirectory } from ${JSON.stringify(import.meta.resolve('./owner.ts'))}
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { directory, atMs } = JSON.parse(line)
+      while (Date.now() < atMs);
+      const result = await claimDataDirectory(directory, '/tmp').then(() => 'won', (error) => error.message)
+      process.stdout.write(result + '\\n')
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill())
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    pid: child.pid ?? 0,
+    async claim(directory, atMs) {
+      child.stdin.write(`${JSON.stringify({ directory, atMs })}\n`)
+      const { value } = await lines.next()
+      return String(value)
+    },
+  }
+}
+
+const toLock = (file: string): string => `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 8)}`
+
+const remains = {
+  'a dead owner': ['owner.json'],
+  'a dead owner and a dead successor': ['owner.json', toLock('owner.json')],
+  'a dead owner and two dead successors': ['owner.json', toLock('owner.json'), toLock(toLock('owner.json'))],
+}
+for (const [what, files] of Object.entries(remains)) {
+  test(`one of three wins over ${what}, and only its own record is left`, async (t) => {
+    const claimants = [1, 2, 3].map(() => startClaimant(t))
+    for (let round = 0; round < 40; round++) {
+      const directory = await mkdtemp(path.join(root, 'data-'))
+      await Promise.all(files.map((name) => writeFile(path.join(directory, name), dead)))
+      const atMs = Date.now() + 5
+      const results = await Promise.all(claimants.map((claimant) => claimant.claim(directory, atMs)))
+      assert.equal(results.filter((result) => result === 'won').length, 1, `round ${round}: ${results.join(', ')}`)
+      const winner = claimants[results.indexOf('won')]
+      for (const result of results) assert.match(result, new RegExp(`^won$|is in use by process ${winner?.pid}\\.`))
+      assert.deepEqual(await readdir(directory), ['owner.json'])
+    }
+  })
+}
