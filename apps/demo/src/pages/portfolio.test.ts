@@ -1,4 +1,4 @@
-import type { ConnectedProvider, Transaction } from '@assay/sdk'
+import type { AssetHistoryPoint, ConnectedProvider, Transaction } from '@assay/sdk'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createIcons } from '../icons.ts'
@@ -25,12 +25,16 @@ const kraken: ConnectedProvider = {
   proof: null,
 }
 
-function showPortfolio(connection: ConnectedProvider, rows: readonly Transaction[] = []): string {
+function showPortfolio(
+  connection: ConnectedProvider,
+  rows: readonly Transaction[] = [],
+  values: readonly AssetHistoryPoint[] = [],
+): string {
   return portfolioPage({
     view: toView(new URLSearchParams()),
     connections: [connection],
     assets: [],
-    values: [],
+    values,
     transactions: { data: [...rows], next: undefined, errors: [] },
     differences: new Map(),
     icons: createIcons('http://127.0.0.1:4000'),
@@ -72,6 +76,35 @@ describe('the pages before everything has been read', () => {
     assert.match(page, /ledger: read, from earlier to Nov 16, 2026/)
     assert.match(page, /class="reading"/)
     assert.doesNotMatch(page, /<rect\s+class="hole"/)
+  })
+})
+
+const valueOf = (day: number): AssetHistoryPoint => ({
+  date: new Date(Date.UTC(2025, 10, 19 + day)).toISOString().slice(0, 10),
+  value_in_usd: String(100 + day),
+  incomplete: [],
+  method: 'derived',
+})
+
+describe('the change of the total', () => {
+  const active: ConnectedProvider = { ...kraken, status: 'active' }
+  const year = Array.from({ length: 366 }, (_, day) => valueOf(day))
+
+  const changeWords = (values: readonly AssetHistoryPoint[]): string | undefined =>
+    /(?:in|since) [^<]*(?=<\/span>)/.exec(showPortfolio(active, [], values))?.[0]
+
+  it('is that of the chosen time, or since the first day that has a value', () => {
+    assert.equal(changeWords(year), 'in 1 year')
+    assert.equal(changeWords(year.slice(276)), 'since Aug 22, 2026')
+  })
+})
+
+describe('the chart', () => {
+  it('says what some of its days lack, and only that', () => {
+    const days = [1, 2].map((day) => ({ ...valueOf(day), incomplete: ['coverage' as const] }))
+    const page = showPortfolio({ ...kraken, status: 'active' }, [], days)
+    assert.match(page, /your transactions do not explain everything/)
+    assert.doesNotMatch(page, /the price of an asset/)
   })
 })
 

@@ -8,7 +8,7 @@ import { connectionList, strips, type Differences } from './connections.ts'
 import { holdings } from './holdings.ts'
 import { layout } from './layout.ts'
 import { transactions } from './transactions.ts'
-import { changeOf, valueChart } from './value-chart.ts'
+import { changeOf, toDay, valueChart } from './value-chart.ts'
 import { connectButton } from './welcome.ts'
 
 export interface Portfolio {
@@ -80,12 +80,15 @@ function total(
 }
 
 function change(values: readonly AssetHistoryPoint[], { days }: View): Html | null {
+  const [first] = values
   const difference = changeOf(values)
-  if (difference === undefined) return null
+  if (first === undefined || difference === undefined) return null
   const words = ranges.find((range) => range.days === days)?.words ?? `${days} days`
-  const percent = toPercent(difference, toScaled(values[0]?.value_in_usd ?? '0'))
+  // The days before the first record have no value. A day more or less is due to when today begins.
+  const isWhole = values.length >= days - 1
+  const percent = toPercent(difference, toScaled(first.value_in_usd))
   return html`<p class="${difference < 0n ? 'fell' : 'rose'} figures">
     ${difference < 0n ? '' : '+'}${toDollars(difference)} ${percent !== undefined && html`(${percent})`}
-    <span class="quiet">in ${words}</span>
+    <span class="quiet">${isWhole ? `in ${words}` : `since ${toDay(first.date)}`}</span>
   </p>`
 }

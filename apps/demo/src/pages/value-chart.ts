@@ -58,7 +58,7 @@ function area(values: readonly AssetHistoryPoint[]): Html {
     return `${x},${height - margin - Math.round(rise * (height - 2 * margin))}`
   })
   const line = points.join(' L')
-  const unsure = values.some(({ incomplete }) => incomplete.length > 0)
+  const lacks = (what: 'price' | 'coverage'): boolean => values.some(({ incomplete }) => incomplete.includes(what))
   const days = values.map(({ date }, index) => [toDay(date), toDollars(amounts[index] ?? 0n)])
   const summary = `From ${days[0]?.join(': ')} to ${days.at(-1)?.join(': ')}`
   return html`<figure class="chart" data-days="${JSON.stringify(days)}">
@@ -69,11 +69,12 @@ function area(values: readonly AssetHistoryPoint[]): Html {
     <p class="axis quiet small"><span>${days[0]?.[0]}</span><output></output><span>${days.at(-1)?.[0]}</span></p>
     <figcaption class="quiet small">
       Between ${toDollars(lowest)} and ${toDollars(highest)}.
-      ${unsure && 'On some days the price of an asset you held is not known.'}
+      ${lacks('price') && 'On some days the price of an asset you held is not known.'}
+      ${lacks('coverage') && 'On some days your transactions do not explain everything you held.'}
     </figcaption>
   </figure>`
 }
 
-function toDay(date: string): string {
+export function toDay(date: string): string {
   return new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`))
 }
