@@ -16,17 +16,26 @@ const orders = ['newest first', 'oldest first'] as const
 
 interface Exchange {
   id: string
+  partition?: string
+  /** How far back a window begins. */
+  askedMs: number
   keptMs: number
   path: string
   bounds: { start: string; end: string }
   toRow(atMs: number): object
   wrap(rows: object[]): object
   refusal: object
-  other(params: URLSearchParams): object
+  other(params: URLSearchParams, path: string): object
 }
 
 const okx: Exchange = {
-  ...{ id: 'okx', keptMs: 90 * dayMs, path: '/fills-history', bounds: { start: 'begin', end: 'end' } },
+  ...{
+    id: 'okx',
+    askedMs: 90 * dayMs,
+    keptMs: 90 * dayMs,
+    path: '/fills-history',
+    bounds: { start: 'begin', end: 'end' },
+  },
   toRow: (atMs) => ({
     ...{ instType: 'SPOT', instId: 'BTC-USDT', tradeId: String(atMs), billId: String(atMs), ordId: '1', execType: 'T' },
     ...{ side: 'buy', fillPx: '50000', fillSz: '0.001', feeCcy: 'BTC', fee: '-0.000001', ts: String(atMs) },
@@ -48,7 +57,8 @@ const okx: Exchange = {
 }
 
 const bybit: Exchange = {
-  ...{ id: 'bybit', keptMs: 730 * dayMs, path: '/v5/execution/list', bounds: { start: 'startTime', end: 'endTime' } },
+  ...{ id: 'bybit', askedMs: 730 * dayMs, keptMs: 730 * dayMs },
+  ...{ path: '/v5/execution/list', bounds: { start: 'startTime', end: 'endTime' } },
   toRow: (atMs) => ({
     ...{ symbol: 'BTCUSDT', execId: String(atMs), orderId: '1', side: 'Buy', execTime: String(atMs) },
     ...{ execPrice: '50000', execQty: '1', execValue: '50000', execFee: '1', feeCurrency: 'BTC', execType: 'Trade' },
@@ -65,6 +75,24 @@ const bybit: Exchange = {
           ...{ lotSizeFilter: {}, priceFilter: {} },
         },
       ],
+    },
+  }),
+}
+
+/** Asked for ninety days of trades only because a pair takes a call for each day. */
+const bingx: Exchange = {
+  ...{ id: 'bingx', partition: 'BTC/USDT', askedMs: 90 * dayMs, keptMs: Infinity },
+  ...{ path: '/trade/myTrades', bounds: { start: 'startTime', end: 'endTime' } },
+  toRow: (atMs) => ({
+    ...{ symbol: 'BTC-USDT', id: atMs, orderId: 1, time: atMs, isBuyer: true, isMaker: false },
+    ...{ price: '50000', qty: '1', quoteQty: '50000', commission: -1, commissionAsset: 'USDT' },
+  }),
+  wrap: (fills) => ({ code: 0, msg: '', data: { fills } }),
+  refusal: { code: 100400, msg: 'startTime must be before endTime' },
+  other: (_, path) => ({
+    ...{ code: 0, msg: '' },
+    data: {
+      symbols: path.endsWith('/common/symbols') ? [{ symbol: 'BTC-USDT', status: 1, tickSize: 1, stepSize: 1 }] : [],
     },
   }),
 }
@@ -92,13 +120,13 @@ interface Walked {
 }
 
 async function walk(exchange: Exchange, times: readonly number[], { order, pauseAfter }: Pauses): Promise<Walked> {
-  const { id, keptMs, path, bounds, toRow, wrap, refusal, other } = exchange
+  const { id, partition = '', askedMs, keptMs, path, bounds, toRow, wrap, refusal, other } = exchange
   let clockMs = nowMs
   let calls = 0
   const io: Io = {
     async fetch(input) {
       const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
-      if (!pathname.endsWith(path)) return Response.json(other(searchParams))
+      if (!pathname.endsWith(path)) return Response.json(other(searchParams, pathname))
       calls += 1
       const [start, end] = [Number(searchParams.get(bounds.start)), Number(searchParams.get(bounds.end))]
       if (start < clockMs - keptMs || end < start) return Response.json(refusal)
@@ -110,12 +138,12 @@ async function walk(exchange: Exchange, times: readonly number[], { order, pause
   }
   const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }
   const reader = createCcxtConnector(id).open(key, io)
-  const window = { unit: 'ms' as const, start: nowMs - keptMs, end: nowMs }
+  const window = { unit: 'ms' as const, start: nowMs - askedMs, end: nowMs }
   const found = new Set<number>()
   let pageMark: string | null = null
   for (let pages = 1; ; pages += 1) {
     const keptSinceMs = clockMs - keptMs
-    const request = { stream: 'trades', partition: '', window, pageMark, lastingMark: null, state: {} }
+    const request = { stream: 'trades', partition, window, pageMark, lastingMark: null, state: {} }
     const page: Page = await reader.fetchPage(request)
     for (const { occurredAtMs, unreadable } of page.records) if (unreadable === undefined) found.add(occurredAtMs)
     pageMark = page.next
@@ -184,12 +212,19 @@ describe('a walk that is resumed weeks later', () => {
     )
   })
 
+  it('has everything where the exchange forgets nothing and only we ask for no more', async () => {
+    const { found } = await walk(bingx, times, { order: 'newest first', pauseAfter: once(5, 28 * dayMs) })
+    assert.equal(found.size, times.length)
+  })
+
   for (const [order, after, days] of [
     // The oldest of them, or all but the newest of them, had been read.
     ['oldest first', 15, 28],
     ['newest first', 21, 28],
+    // All of them had been read. That the exchange also forgot what came after the window is the next window's hole.
+    ['newest first', 21, 100],
   ] as const) {
-    it(`continues where everything that the exchange forgot had been read (${order})`, async () => {
+    it(`continues where everything that the exchange forgot had been read (${order}, ${days} days)`, async () => {
       const { found, calls } = await walk(okx, times, { order, pauseAfter: once(after, days * dayMs) })
       assert.equal(found.size, times.length)
       assert.ok(calls <= 30, `${calls} calls`)
