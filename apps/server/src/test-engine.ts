@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
 import { msUntilNoon } from '../../../test/noon.ts'
 import { testDatabase } from '../../../test/postgres.ts'
+import { createStillClock } from '../../../test/still-clock.ts'
 import { patienceMs, until } from '../../../test/until.ts'
 import { parseConfig } from './config/config.ts'
 import type { AddResult, NewCredentials } from './connections/index.ts'
@@ -69,15 +70,16 @@ const pagesPerJobMax = 200
 
 /**
  * Call it in an async `describe`. `simulated` are providers that simulate themselves, in addition to those of the
- * sandbox.
+ * sandbox. With `isStill`, time passes only where the test moves the clock.
  */
 export async function openEngine(
   settings: Record<string, string> = {},
   simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> &
-    Pick<EngineDeps, 'registry' | 'metrics'> = {},
+    Pick<EngineDeps, 'registry' | 'metrics'> & { isStill?: true } = {},
   t: Parameters<typeof testDatabase>[0] = ownedBySuite(),
 ): Promise<TestEngine> {
-  const { db, connection } = await testDatabase(t)
+  const { db: running, connection } = await testDatabase(t)
+  const db = simulated.isStill === true ? createStillClock().of(running) : running
   await markInstallation(db, 'sandbox')
   const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
   const log = createLog({ level: 'silent' })

@@ -5,13 +5,14 @@ import { until } from '../../../../../test/until.ts'
 import { parseStored } from '../../jobs/index.ts'
 import { openEngine, type Account } from '../../test-engine.ts'
 
-describe('a check that has to wait', async () => {
-  // A check has 23 seconds then: the thirty of a request, without the time of a call and a margin.
-  const engine = await openEngine({ ASSAY_PROVIDER_TIMEOUT: '5000' })
-  interface CheckJob {
-    payload: unknown
-    isDelayed: boolean
-  }
+interface CheckJob {
+  payload: unknown
+  isDelayed: boolean
+}
+
+/** Checks run, and time passes, when the test says so. */
+async function openChecks(settings: Record<string, string>) {
+  const engine = await openEngine(settings, { isStill: true })
   const findJob = (connectionId: string): Promise<CheckJob | undefined> =>
     engine.db.maybeRow(
       `select p.payload, j.run_at > j.created_at + interval '1 second' as "isDelayed"
@@ -49,6 +50,12 @@ describe('a check that has to wait', async () => {
       )
     return { owner, adding, connectionId, runJob, hasVerdict, block }
   }
+  return { engine, findJob, offer }
+}
+
+describe('a check that has to wait', async () => {
+  // A check has 23 seconds then: the thirty of a request, without the time of a call and a margin.
+  const { engine, findJob, offer } = await openChecks({ ASSAY_PROVIDER_TIMEOUT: '5000' })
 
   it('for our own budget is queued again, and its job ends', async () => {
     const { adding, connectionId, runJob, hasVerdict, block } = await offer(await engine.newAccount('empty'))
@@ -111,5 +118,35 @@ describe('a check that has to wait', async () => {
     assert.equal((await adding).added, false)
     await runJob()
     assert.deepEqual(await engine.db.rows('select from connections where id = $1', [connectionId]), [])
+  })
+})
+
+describe('a check whose request waits for no longer than one call may take', async () => {
+  // These leave a check no time at all: the request would have to wait for 22 seconds at least.
+  const { engine, findJob, offer } = await openChecks({
+    ...{ ASSAY_KEY_CHECK_TIMEOUT: '21999', ASSAY_PROVIDER_TIMEOUT: '20000' },
+  })
+
+  it('still waits for our own budget for a second, because nothing was called', async () => {
+    const { adding, connectionId, runJob, hasVerdict, block } = await offer(await engine.newAccount('empty'))
+    await block(0.9)
+    await runJob()
+    assert.equal(await hasVerdict(), false)
+    assert.ok(await findJob(connectionId))
+    await engine.moveClock(900)
+    await runJob()
+    assert.equal((await adding).added, true)
+  })
+
+  it('is refused when our own budget or the provider asks it to wait for longer', async () => {
+    const patient = await offer(await engine.newAccount('empty'))
+    await patient.block(2)
+    await patient.runJob()
+    assert.equal((await patient.adding).errors[0]?.cause, 'rate_limited')
+    const account = await engine.newAccount('empty')
+    const { adding, runJob } = await offer(account)
+    await engine.control('providers/kraken/faults', { kind: 'down', account_id: account.accountId })
+    await runJob()
+    assert.equal((await adding).errors[0]?.cause, 'venue_down')
   })
 })
