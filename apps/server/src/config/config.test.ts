@@ -113,6 +113,11 @@ describe('a configuration without mistakes', () => {
     assert.equal(parseConfig({ ASSAY_MODE: 'sandbox' }).keys.server, undefined)
   })
 
+  it('allows 20 repeated checks an hour, and 1,000 in sandbox mode, where tests connect one account again and again', () => {
+    const findMax = (environment: Record<string, string>) => parseConfig(environment).keyLimits.repeatedPerHour
+    assert.deepEqual([findMax(production), findMax({ ASSAY_MODE: 'sandbox' })], [20, 1_000])
+  })
+
   it('gives the documented defaults', () => {
     const { listen, database, limits, worker, mail, trustedProxies, excessPermission } = parseConfig(production)
     assert.deepEqual(listen, { host: '127.0.0.1', port: 4000, statusPort: undefined })

@@ -36,6 +36,28 @@ describe('removing everything of a user', async () => {
       assert.deepEqual(await engine.db.rows(`select from ${table} where user_key = $1`, [owner.userKey]), [], table)
     }
   })
+
+  it('forgets which checks of keys counted against the user, and those of no other user', async () => {
+    const [owner, other] = [await engine.newOwner(), await engine.newOwner()]
+    const bad = await engine.newAccount('empty')
+    await engine.control(`accounts/${bad.accountId}/key`, { revoked: true })
+    const countChecks = async (): Promise<number[]> => {
+      const rows = await engine.db.rows<{ user_key: string }>('select user_key from key_checks')
+      return [owner, other].map(({ userKey }) => rows.filter((row) => row.user_key === userKey).length)
+    }
+    for (const one of [owner, other]) {
+      const good = await engine.newAccount('empty')
+      const { connectionId } = await engine.add(one, good)
+      assert.equal((await engine.add(one, good)).errors[0]?.cause, 'already_connected')
+      assert.equal((await engine.add(one, bad)).errors[0]?.cause, 'invalid_credentials')
+      await engine.connections.remove(one, { connectionId: connectionId ?? '' })
+      assert.equal((await engine.add(one, good)).added, true)
+    }
+    const [, others = 0] = await countChecks()
+    assert.ok(others > 0)
+    await engine.db.transaction((tx) => engine.connections.removeAll(tx, owner))
+    assert.deepEqual(await countChecks(), [0, others])
+  })
 })
 
 describe('upkeep', async () => {
