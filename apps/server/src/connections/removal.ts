@@ -11,6 +11,7 @@ import { noteUser } from '../notices.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { addJob, type Handler } from '../jobs/index.ts'
 import type { ConnectionRef } from '../owner.ts'
+import { recordCheckOfRemoved } from './adding/pending-store.ts'
 import * as store from './removal-store.ts'
 
 export interface RemovalDeps {
@@ -52,6 +53,7 @@ export async function discard(
   const { actor, clientId } = was.by ?? { actor: 'service' }
   const who = { tenantId, userId, actor, clientId, providerId }
   await recordAudit(tx, { ...who, action: 'connection.removed', subject: connectionId })
+  await recordCheckOfRemoved(tx, ref)
   const hiddenSeq = was.isShown ? (await deps.takeChangeNumbers(tx, ref.userKey, 1)).first : null
   await store.hideConnection(tx, ref, hiddenSeq)
   await deps.onRemoved(tx, ref, was)

@@ -187,6 +187,27 @@ describe('checks that leave no further account', async () => {
     await assertRefused(owner)
   })
 
+  it('include accounts whose connect session ended without a code', async () => {
+    const owner = await engine.newOwner()
+    for (let count = 0; count < 3; count += 1) {
+      const { connectionId } = await engine.add(owner, await engine.newAccount('empty'))
+      await engine.db.execute("update connections set session_id = 'ses_left' where id = $1", [connectionId])
+      await engine.db.transaction((tx) => engine.connections.discardSession(tx, owner, 'ses_left'))
+    }
+    await assertRefused(owner)
+  })
+
+  it('do not include accounts that are removed an hour after their check, or later', async () => {
+    const owner = await engine.newOwner()
+    const added = []
+    for (let count = 0; count < 3; count += 1) added.push(await engine.add(owner, await engine.newAccount('empty')))
+    await engine.moveClock(3_600_000)
+    for (const { connectionId } of added) {
+      await engine.connections.remove(owner, { connectionId: connectionId ?? '' })
+    }
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+  })
+
   it('do not include accounts that stay', async () => {
     const owner = await engine.newOwner()
     for (let count = 0; count < 5; count += 1) {

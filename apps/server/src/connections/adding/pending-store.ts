@@ -88,14 +88,6 @@ const waitSecondsOf = (checks: string, max: string): string =>
     where k.user_key = $1::bigint and k.at > $2::timestamptz - interval '1 hour' and ${checks}
     order by k.at desc offset ${max}::int - 1 limit 1)`
 
-/**
- * A check is repeated when its connection is not there: the account was connected already, it was a repair, or the
- * account was removed again. One that stays is counted with the connections.
- */
-const isRepeated = `not k.refused and not exists (
-  select from connections c where c.user_key = $1::bigint and c.connection_key = k.connection_key
-    and c.status not in ('pending', 'removed'))`
-
 export async function countKeys(tx: Sql, { userKey }: Owner, max: ChecksMax): Promise<CountedKeys> {
   return tx.row(
     `select
@@ -105,7 +97,7 @@ export async function countKeys(tx: Sql, { userKey }: Owner, max: ChecksMax): Pr
         where user_key = $1::bigint and status = 'pending' and verdict is null
           and created_at > $2::timestamptz - interval '10 minutes') as waiting,
        ${waitSecondsOf('k.refused', '$3')} as "refusedWaitSeconds",
-       ${waitSecondsOf(isRepeated, '$4')} as "repeatedWaitSeconds"`,
+       ${waitSecondsOf('not k.refused', '$4')} as "repeatedWaitSeconds"`,
     [userKey, tx.now(), max.refused, max.repeated],
   )
 }
@@ -185,12 +177,24 @@ export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdi
   )
 }
 
-/** The provider was called to check what this connection was to be read with. */
-export async function recordCheck(sql: Sql, ref: ConnectionRef, { isRefused }: { isRefused: boolean }): Promise<void> {
+/**
+ * The provider was called to check what a connection was to be read with, and the user has no further connection: it
+ * was refused, or the check is a repeated one. A check that leaves a connection is recorded when that is removed.
+ */
+export async function recordCheck(sql: Sql, { userKey }: Owner, { isRefused }: { isRefused: boolean }): Promise<void> {
   await sql.execute(
-    `insert into key_checks (user_key, connection_key, refused, at)
-     values ($1::bigint, $2::integer, $3::boolean, $4::timestamptz)`,
-    [...keysOf(ref), isRefused, sql.now()],
+    'insert into key_checks (user_key, refused, at) values ($1::bigint, $2::boolean, $3::timestamptz)',
+    [userKey, isRefused, sql.now()],
+  )
+}
+
+/** The connection is being removed: if it was added within the hour, its check has left nothing after all. */
+export async function recordCheckOfRemoved(tx: Sql, ref: ConnectionRef): Promise<void> {
+  await tx.execute(
+    `insert into key_checks (user_key, refused, at)
+     select user_key, false, added_at from connections
+     where user_key = $1::bigint and connection_key = $2 and added_at > $3::timestamptz - interval '1 hour'`,
+    [...keysOf(ref), tx.now()],
   )
 }
 

@@ -175,17 +175,21 @@ async function accept(
   opened: OpenedConnection,
   { fingerprint, fingerprintOf, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
-  // Also if nothing is added below: a user could otherwise give one account again and again, all day.
-  await pending.recordCheck(tx, ref, { isRefused: false })
+  // A user could otherwise give one account again and again, all day.
+  const recordRepeated = (): Promise<void> => pending.recordCheck(tx, ref, { isRefused: false })
   const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
   if (taken !== undefined && (taken.connectSessionId === null || taken.connectSessionId === opened.connectSessionId)) {
+    await recordRepeated()
     return taken.connectionId
   }
   // Left behind in another connect session of the same user, such as a closed tab. Only that session shows it, so it
   // must not stand in the way of the one that the person is looking at.
   if (taken !== undefined) await discard(deps, tx, { ...ref, ...taken }, { isShown: false })
   const waiting = await pending.lockPending(tx, ref)
-  if (waiting === undefined) return undefined
+  if (waiting === undefined) {
+    await recordRepeated()
+    return undefined
+  }
   // Its connect session may have been settled while the key was checked: then it is shown from now on.
   const isShown = waiting.connectSessionId === null
   const numbers = isShown ? await deps.takeChangeNumbers(tx, ref.userKey, 1) : undefined

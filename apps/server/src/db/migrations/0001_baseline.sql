@@ -503,11 +503,9 @@ create table tenant_fingerprint_keys (
 );
 
 -- Checks for which a provider was called, by user: who asks for many that are refused, or that leave no further
--- connection, has to wait. Kept for an hour.
+-- connection, has to wait. Kept for an hour. A row does not name the connection, which is gone.
 create table key_checks (
   user_key bigint not null,
-  -- Of the connection that was checked. It may be gone, and a repair's always is.
-  connection_key integer not null,
   refused boolean not null,
   at timestamptz(3) not null
 );
