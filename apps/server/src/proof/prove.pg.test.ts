@@ -65,6 +65,25 @@ describe('a proof', async () => {
     assert.deepEqual(left, [])
   })
 
+  it('of an asset that moves before every reading is about the records since the last one, and leaves due what came after', async () => {
+    const ref = await connectRead('empty')
+    const bookAndRun = async (): Promise<void> => {
+      await book(ref, deposit('0.5'))
+      await run(ref)
+    }
+    for (let runs = 0; runs < 3; runs += 1) await bookAndRun()
+    const walkedFrom = (await recordStatements(bookAndRun))
+      .filter(({ text }) => text.startsWith('select stream, partition, source_key, occurred_at, body from raw_records'))
+      .map(({ values }) => values[2])
+    assert.ok(walkedFrom.length > 0 && !walkedFrom.includes('-infinity'), String(walkedFrom))
+    const { isAfter } = await db.row<{ isAfter: boolean }>(
+      `select bool_and(q.since > c.proof_balances_at) as "isAfter" from connections c
+       join due_proofs q on q.user_key = c.user_key and q.connection_key = c.connection_key where c.id = $1`,
+      [ref.connectionId],
+    )
+    assert.equal(isAfter, true)
+  })
+
   it('shows rows and summary of one snapshot, even if a verdict is written during the read', async () => {
     const ref = await connectRead('default')
     const before = await find(ref)

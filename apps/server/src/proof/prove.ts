@@ -330,7 +330,7 @@ async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Pro
     if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
     const provisional = new Set(verdicts.filter((one) => one.provisional).map(({ assetKey }) => assetKey))
     const settled = standing.due.filter(({ asset_key }) => !provisional.has(asset_key))
-    await store.deleteDue(tx, ref, settled, at)
+    await store.settleDue(tx, ref, settled, at)
     await store.keepDue(tx, ref, [...provisional], { due: standing.due, at })
     const isWhole = reach.beginningMs !== undefined
     const counted = await store.listGrades(tx, ref)

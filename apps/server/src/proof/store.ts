@@ -400,18 +400,29 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
 }
 
 /**
- * Marks these as judged. An asset that changed in the meantime stays due, and so does one with postings after the
- * judged moment: the next observation decides.
+ * Marks these as judged up to a moment. An asset that changed in the meantime stays due as it is. One with a later
+ * reading or later postings stays due from there on, because the next verdict is about those. With an older time, the
+ * records of an account that moves before every reading would be walked from the start each time, and claims would not
+ * believe its verdict.
  */
-export async function deleteDue(tx: Sql, ref: ConnectionRef, due: readonly DueAsset[], at: string): Promise<void> {
+export async function settleDue(tx: Sql, ref: ConnectionRef, due: readonly DueAsset[], at: string): Promise<void> {
   if (due.length === 0) return
   await tx.execute(
-    `delete from due_proofs q using unnest($3::integer[], $4::bigint[]) as g (asset_key, marks)
-     where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = g.asset_key and q.marks = g.marks
-       and not exists (select from observed_balances o where o.user_key = $1::bigint and o.connection_key = $2::integer
-         and o.asset_key = q.asset_key and o.observed_at > $5::timestamptz)
-       and not exists (select from postings p where p.user_key = $1::bigint and p.asset_key = q.asset_key
-         and p.connection_key = $2::integer and p.occurred_at > $5::timestamptz)`,
+    `with judged as materialized (
+       select g.asset_key, g.marks, least(
+         (select min(o.observed_at) from observed_balances o where o.user_key = $1::bigint
+           and o.connection_key = $2::integer and o.asset_key = g.asset_key and o.observed_at > $5::timestamptz),
+         (select min(p.occurred_at) from postings p where p.user_key = $1::bigint and p.asset_key = g.asset_key
+           and p.connection_key = $2::integer and p.occurred_at > $5::timestamptz)) as since
+       from unnest($3::integer[], $4::bigint[]) as g (asset_key, marks)
+     ), settled as (
+       delete from due_proofs q using judged j
+       where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = j.asset_key
+         and q.marks = j.marks and j.since is null
+     )
+     update due_proofs q set since = j.since from judged j
+     where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = j.asset_key
+       and q.marks = j.marks and j.since is not null`,
     [...keysOf(ref), due.map(({ asset_key }) => asset_key), due.map(({ marks }) => marks), at],
   )
 }
