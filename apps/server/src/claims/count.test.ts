@@ -45,6 +45,11 @@ describe('the sum of a user’s accounts', () => {
     assert.deepEqual(count([stale], accountsOf), { least: '0', most: undefined, grade: 'unprovable' })
   })
 
+  it('has no limit above while a record of an account is not settled, but what is certain of it', () => {
+    const unsettled = of('b', '0', { amount: null, certain: parseDecimal('2') })
+    assert.deepEqual(count([of('a', '1'), unsettled], accountsOf), { least: '3', most: undefined, grade: 'proved' })
+  })
+
   it('has what is certain, and above it what may be there', () => {
     const counted = count([of('a', '5', { certain: parseDecimal('2'), grade: 'explained' }), of('b', '1')], accountsOf)
     assert.deepEqual(counted, { least: '3', most: '6', grade: 'explained' })

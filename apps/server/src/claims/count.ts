@@ -13,7 +13,7 @@ type Grade = OwnedAccount['grade']
 export interface Counted {
   /** At least this much. */
   least: Decimal
-  /** At most this much; undefined when it may be any amount. */
+  /** At most this much; undefined when it may be more than is known. */
   most: Decimal | undefined
   /** The worst grade of those that count. */
   grade: Grade
@@ -26,10 +26,11 @@ const grades: readonly Grade[] = ['open', 'unprovable', 'explained', 'proved']
 export function count(owned: readonly OwnedAccount[], accountsOf: (providerId: string) => string): Counted {
   const fresh = owned.filter(({ isFresh }) => isFresh)
   const ofExchanges = [...Map.groupBy(fresh, ({ providerId }) => accountsOf(providerId)).values()].map(countExchange)
+  const isBounded = owned.every(({ isFresh, amount }) => isFresh && amount !== null)
   const counted = ofExchanges.flatMap((one) => one.counted)
   return {
     least: sumOf(counted),
-    most: fresh.length < owned.length ? undefined : sum(ofExchanges.map(({ most }) => most)),
+    most: isBounded ? sum(ofExchanges.map(({ most }) => most)) : undefined,
     grade: grades.find((grade) => counted.some((one) => one.grade === grade)) ?? 'unprovable',
   }
 }
@@ -46,7 +47,10 @@ function countExchange(owned: readonly OwnedAccount[]): { counted: OwnedAccount[
   )
   const accounts = [...byAccount.values()].flatMap(pickLargest)
   const [key] = pickLargest(keys)
-  const most = [...accounts, ...keys].reduce((so, { amount }) => (isPositive(amount) ? add(so, amount) : so), zero)
+  const most = [...accounts, ...keys].reduce(
+    (so, { amount }) => (amount !== null && isPositive(amount) ? add(so, amount) : so),
+    zero,
+  )
   if (key === undefined) return { counted: accounts, most }
   const isMore = accounts.length === 0 || compare(key.certain, sumOf(accounts)) > 0
   return { counted: isMore ? [key] : accounts, most }

@@ -199,7 +199,7 @@ function judge(
 }
 
 const notAllCounted =
-  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read for a day or more, or a second key that may belong to the same account. Ask again later.'
+  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read for a day or more, a second key that may belong to the same account, or a movement at the time of a reading. Ask again later.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

@@ -32,8 +32,11 @@ export interface OwnedAccount {
   grade: Grade
   /** False where nothing is known of the moment; the amounts are 0 then. */
   isFresh: boolean
-  /** The amount of the asset, or the value of everything that has a price, without spam. */
-  amount: Decimal
+  /**
+   * The amount of the asset, or the value of everything that has a price, without spam. Null where it may be more: a
+   * record is not settled, and the history may lead back to too little.
+   */
+  amount: Decimal | null
   /**
    * The same, where an asset that is not proved, or was not yet at that moment, counts only as far as a reading before
    * the moment found it: what came since may be missing from the history, which then leads back to too much.
@@ -63,12 +66,15 @@ const grade = 'coalesce(asked.grade, s.proof_grade)'
 const gradeThen = `case when ${grade} = 'open' or s.proved_since is not distinct from s.history_from
   or coalesce(s.proved_since, s.balances_since) <= m.at then ${grade} end`
 
-// A record within seconds of the judged reading may or may not be in it: the verdict is provisional. So it is where a
-// record came after the verdict with an earlier time. The history would lead back through a movement that the reading
-// does not contain. The seconds are those of proof/prove.ts.
-const isUnsettled = `exists (
+// A record within seconds of the judged reading may or may not be in it: the verdict is provisional, and due from the
+// millisecond after the reading (`keepDue` in proof/store.ts). A record that came after the verdict with an earlier time
+// makes it due from that time. The history would lead back through a movement that the reading does not contain.
+const isUnsettled = (asset: string): string => `exists (
   select from due_verdicts q
-  where ${ofConnection('q', 'h')} and q.asset_key = h.asset_key and q.since <= s.read_at + interval '10 seconds')`
+  where ${ofConnection('q', 's')} and ${asset} and q.since <= s.read_at + interval '1 millisecond')`
+const isAskedUnsettled = isUnsettled(
+  '($5::text is null or q.asset_key = (select a.asset_key from assets a where a.id = $5::text))',
+)
 
 const moment = `coalesce(least($3::timestamptz,
   (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
@@ -79,7 +85,8 @@ const ownedText = knownUserText({
     with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
     counted as (
       select h.connection_key, sum(u.value * (${total})) as amount,
-        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at and not ${isUnsettled} then ${total}
+        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at and not ${isUnsettled('q.asset_key = h.asset_key')}
+            then ${total}
           else least(${total}, h.before) end) as certain
       from moment m cross join (${graded}) h
       join shown s on s.connection_key = h.connection_key
@@ -91,7 +98,9 @@ const ownedText = knownUserText({
     select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
         'grade', coalesce(${gradeThen}, 'unprovable'), 'isFresh', s.is_fresh,
-        'amount', trim_scale(coalesce(c.amount, 0))::text, 'certain', trim_scale(coalesce(c.certain, 0))::text
+        'amount', case when m.at = s.read_at or not ${isAskedUnsettled}
+          then trim_scale(coalesce(c.amount, 0))::text end,
+        'certain', trim_scale(coalesce(c.certain, 0))::text
       ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
     from moment m
     left join shown s on ${isOwned}

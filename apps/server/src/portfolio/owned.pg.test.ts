@@ -62,6 +62,15 @@ describe('the accounts of a claim', async () => {
       [ref.userKey, ref.connectionKey, grade, provedSince, db.now(), bitcoin.assetId],
     )
   }
+  /** The verdict holds only if a record within seconds of the reading is not in it, as `keepDue` writes it. */
+  async function makeProvisional({ ref }: Account): Promise<void> {
+    await db.execute(
+      `insert into due_proofs (user_key, connection_key, asset_key, since)
+       select user_key, connection_key, h.asset_key, c.balances_at + interval '1 millisecond'
+       from holdings h join connections c using (user_key, connection_key) where user_key = $1 and connection_key = $2`,
+      [ref.userKey, ref.connectionKey],
+    )
+  }
   /** When it was read. */
   async function readAndJudge(account: Account, grade?: string): Promise<string> {
     await read(account)
@@ -145,13 +154,35 @@ describe('the accounts of a claim', async () => {
     account.held = one
     await read(account)
     await judge(account)
-    await db.execute(
-      `insert into due_proofs (user_key, connection_key, asset_key, since)
-       select h.user_key, h.connection_key, h.asset_key, c.balances_at + interval '1 millisecond'
-       from holdings h join connections c using (user_key, connection_key) where h.user_key = $1`,
-      [userKey],
-    )
+    await makeProvisional(account)
     assert.deepEqual(amounts(await list(userKey, { asOf })), ['1'])
+  })
+
+  it('may hold more where a record within seconds of the reading leads back to less', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [account, other] = accounts as [Account, Account]
+    for (const each of accounts) {
+      await record(each, one, 'deposit')
+      await readAndJudge(each)
+    }
+    await db.clock.advance(hourMs)
+    const asOf = db.now()
+    await db.clock.advance(hourMs)
+    // The deposit is in the history, and the reading a moment later does not show it yet.
+    await record(account, one, 'deposit')
+    account.held = one
+    await read(account)
+    await judge(account)
+    await readAndJudge(other)
+    const listAmounts = async (more = {}): Promise<(string | null)[]> =>
+      (await list(userKey, { asOf, ...more })).accounts.map(({ amount }) => amount)
+    assert.deepEqual(await listAmounts(), ['0', '1'])
+    await makeProvisional(account)
+    assert.deepEqual(await listAmounts(), [null, '1'])
+    assert.deepEqual((await listAmounts({ assetId: null }))[0], null)
+    assert.deepEqual(await listAmounts({ assetId: 'crypto:ethereum' }), ['0', '0'])
+    // At the reading itself nothing leads back.
+    assert.deepEqual((await listAmounts({ asOf: undefined }))[0], '1')
   })
 
   it('are of the newest moment that is known when a later one is wanted', async () => {

@@ -14,7 +14,7 @@ import { listTargets, openProofWorld, sabotageOnce } from '../../../../test/camp
 import { openEngine, type Account } from '../test-engine.ts'
 import { until } from '../../../../test/until.ts'
 import type { ProofPage } from './index.ts'
-import { listRecords, weigh } from './store.ts'
+import { keepDue, listRecords, weigh } from './store.ts'
 
 type Connected = ConnectionRef & Account
 
@@ -82,6 +82,27 @@ describe('a proof', async () => {
       [ref.connectionId],
     )
     assert.equal(isAfter, true)
+  })
+
+  it('that is provisional is due from its reading, also when the asset changed again while it was judged', async () => {
+    const ref = await connectRead('empty')
+    const at = db.now()
+    const later = (ms: number): string => new Date(Date.parse(at) + ms).toISOString()
+    for (const [assetKey, sinceMs, dueMs] of [
+      [1, 3_000, 1],
+      [2, -3_000, -3_000],
+    ] as const) {
+      await db.execute(
+        'insert into due_proofs (user_key, connection_key, asset_key, since, marks) values ($1, $2, $3, $4, 2)',
+        [ref.userKey, ref.connectionKey, assetKey, later(sinceMs)],
+      )
+      await keepDue(db, ref, [assetKey], { due: [{ asset_key: assetKey, since: later(sinceMs), marks: '1' }], at })
+      const { since } = await db.row<{ since: string }>(
+        'select since from due_proofs where user_key = $1 and asset_key = $2',
+        [ref.userKey, assetKey],
+      )
+      assert.equal(since, later(dueMs))
+    }
   })
 
   it('shows rows and summary of one snapshot, even if a verdict is written during the read', async () => {

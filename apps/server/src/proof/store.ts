@@ -436,13 +436,13 @@ export async function keepDue(
 ): Promise<void> {
   if (assetKeys.length === 0) return
   const marks = new Map(due.map((one) => [one.asset_key, one.marks]))
-  // Running balances were followed up to this moment and are not followed again. An asset that changed meanwhile keeps
-  // its own time.
+  // Running balances were followed up to this moment and are not followed again, except from an earlier change that came
+  // meanwhile.
   await tx.execute(
     `insert into due_proofs as q (user_key, connection_key, since, asset_key, marks)
      select $1::bigint, $2::integer, $3::timestamptz + interval '1 ms', g.* from unnest($4::integer[], $5::bigint[]) as g
-     on conflict (user_key, connection_key, asset_key) do update set since = excluded.since
-       where q.marks = excluded.marks`,
+     on conflict (user_key, connection_key, asset_key) do update
+       set since = case q.marks when excluded.marks then excluded.since else least(q.since, excluded.since) end`,
     [...keysOf(ref), at, [...assetKeys], assetKeys.map((key) => marks.get(key) ?? '0')],
   )
 }
