@@ -12,7 +12,7 @@ import type { Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { knownUserText } from './authorized-read-store.ts'
-import { graded, heldColumns, heldCtes, ofConnection, price } from './positions-at-store.ts'
+import { dayOf, graded, heldColumns, heldCtes, ofConnection, price } from './positions-at-store.ts'
 
 export interface OwnedRequest {
   /** The latest moment that is wanted; undefined for the newest to which all accounts that are fresh were read. */
@@ -56,9 +56,11 @@ const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fin
   ${readAt} as read_at, coalesce(${readAt} >= $4::timestamptz, false) as is_fresh`
 
 const total = 'h.liquid + h.staked'
-// After midnight the price of the day may not be there yet. The present is worth its present price.
+// After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
+// price, though the moment that is known may have been yesterday.
+const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
 const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
-    select c.price_in_usd from current_prices c where c.asset_id = a.id and $3::timestamptz is null)) else 1 end`
+    select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent})) else 1 end`
 const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
 
 // As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.

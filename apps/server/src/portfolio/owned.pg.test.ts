@@ -310,6 +310,11 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(amounts(await list(userKey, { assetId: null })), ['7'])
     await db.clock.advance(23 * hourMs)
     assert.deepEqual(amounts(await list(userKey, { assetId: null })), ['7'])
+    assert.deepEqual(amounts(await list(userKey, { assetId: null, asOf: db.now() })), ['7'])
+    // At an earlier day's moment it was not worth what it is worth today.
+    await db.clock.advance(dayMs)
+    const dayBefore = new Date(db.clock.now() - dayMs).toISOString()
+    assert.deepEqual(amounts(await list(userKey, { assetId: null, asOf: dayBefore })), ['0'])
     const { userKey: other } = await openAccounts(0)
     assert.deepEqual((await list(other)).accounts, [])
   })

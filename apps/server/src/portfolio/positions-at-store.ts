@@ -27,7 +27,7 @@ export interface PositionsAtRequest extends PositionRequest {
 // Statements differ in their parameters, so the shared parts read the moment and the present from a CTE.
 const at = '(select at from moment)'
 const now = '(select now from moment)'
-const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`
+export const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`
 export const ofConnection = (table: string, connection: string): string =>
   `${table}.user_key = $1::bigint and ${table}.connection_key = ${connection}.connection_key`
 
