@@ -71,6 +71,13 @@ describe('a symbol', () => {
       'UꙄDC',
       'U\u200BSDC',
       'ＵＳＤＣ',
+      // One letter of three may stand for any, unless it is known to look like that one.
+      'ĐAI',
+      'ÐAI',
+      'ɃTC',
+      'ETĦ',
+      'SØŁ',
+      'eŧh',
     ]) {
       assert.ok(isDisguised(symbol), symbol)
     }

@@ -24,6 +24,8 @@ const alphabets = [
   ['ⲂⲤⲎⲒⲔⲘⲚⲞⲢⲦⲬⲨⲀⲈⲌ', 'BCHIKMNOPTXYAEZ'],
   ['ᎠᎡᎢᎪᎫᎬᎳᎷᎻᎽᎩᏀᏃᎱᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏎᏏᏳᏴ', 'DRTAJEWMHYYGZFRWSVSLCPKd4bGB'],
   ['ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ', 'BPDTGKJCZFMNLSRVHWXYAEIOU'],
+  // Latin ones with a stroke, which Unicode does not take apart as it does those with an accent.
+  ['ȺɃȻĐÐɆĦŁØŦⱥƀȼđɇħłøŧ', 'ABCDDEHLOTabcdehlot'],
   ['ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢı', 'ABCDEFGHIJKLMNOPRSTUVWYZi'],
 ] as const
 const latin = new Map(
