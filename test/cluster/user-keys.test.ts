@@ -34,6 +34,7 @@ const tenantPaths = new Set([
 /** Statements over many users, and why. */
 const exceptions: [text: RegExp, reason: string][] = [
   [/^delete from connections where status = 'pending'/, 'upkeep: connections that were never verified'],
+  [/^select distinct key_lane .* from key_checks k where at <=/, 'upkeep: keys whose checks no longer count'],
   [/^delete from key_checks where at <=/, 'upkeep: checks of keys that no longer count'],
   [/from connections c where c\.session_id is not null and not exists/, 'upkeep: connections of sessions that ended'],
   [/from connections where status = 'removed' order by/, 'upkeep: removals without a job'],

@@ -97,7 +97,7 @@ export function createEngine(deps: EngineDeps): Engine {
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true, mayWait: false }),
-    forgetKey: (tx, opened) => metering.forget(tx, opened),
+    forgetKey: (sql, key) => metering.forget(sql, key),
     ...{ scaleWait, takeChangeNumbers, countRemoved, isRestless },
     // Connections and sync know each other only through these events.
     onReadable: (tx, ref, keyLane, state) => sync.beginReading(tx, ref, keyLane, state),

@@ -8,11 +8,11 @@
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
  * verification and waits for its verdict. Workers verify, for each user one key at a time.
  */
-import type { ApiKeyCredentials, ConnectorState } from '@assay/connectors'
+import type { ApiKeyCredentials, Connector, ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import { notFound, type ErrorItem } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import type { Handler, PayloadOf } from '../jobs/index.ts'
+import { providerOfLane, type Handler, type PayloadOf } from '../jobs/index.ts'
 import type { Ask, Stop } from '../metering/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import {
@@ -23,7 +23,7 @@ import {
   type AddResult,
   type NewConnection,
 } from './adding/add.ts'
-import { deleteAbandonedPending, deleteOldChecks } from './adding/pending-store.ts'
+import { deleteAbandonedPending, deleteOldChecks, listOldLanes } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
 import { toLaneText } from './credentials/credential-types.ts'
@@ -141,7 +141,10 @@ export interface Connections extends Provisional {
   verifyTask: Handler<'verify'>
   /** The job that destroys what is left of a removed connection. */
   destroyTask: Handler<'destroy'>
-  /** Upkeep: deletes pending rows whose caller is gone and what sessions left behind, and requeues lost removals. */
+  /**
+   * Upkeep: deletes pending rows whose caller is gone, what sessions left behind and what is kept of keys that are not
+   * used, and requeues lost removals.
+   */
   sweep(): Promise<void>
   /** The user's last grant ended long ago: removes everything, as if the user had done it. */
   removeAbandoned(tx: Sql, owner: Owner): Promise<void>
@@ -151,6 +154,8 @@ export interface ConnectionsDeps
   extends OpenDeps, Omit<GateDeps, 'toFingerprint'>, AddDeps, StatusDeps, Pick<ProvisionalDeps, 'onShown'> {
   /** The connection was verified or is overdue, and has to be read now. */
   onReadable(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
+  /** Deletes what is kept of a key that is not used. */
+  forgetKey(sql: Sql, key: { connector: Connector; keyLane: string }): Promise<void>
   /** The next run is due earlier than it was. */
   onPlanned(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   schedule: Schedule
@@ -227,9 +232,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async sweep() {
       await deleteAbandonedPending(db)
-      await deleteOldChecks(db)
       await discardLapsed(deps)
       await requeueDestroying(db)
+      await forgetChecked(deps)
     },
     async removeAbandoned(tx, owner) {
       for (const { isShown, ...ref } of await lockAll(tx, owner)) await discard(deps, tx, ref, { isShown })
@@ -250,6 +255,18 @@ async function remove(
     if (!(await discard(deps, tx, ref, { isShown, ...(which.by && { by: which.by }) }))) dataDestroyed = false
   }
   return { connectionIds: found.map(({ connectionId }) => connectionId), dataDestroyed }
+}
+
+/**
+ * What is kept of a key that was checked goes with the check, and not when the key is refused: one that its provider
+ * has limited would be tried again at once.
+ */
+async function forgetChecked({ db, loadConnector, forgetKey }: ConnectionsDeps): Promise<void> {
+  const now = db.now()
+  for (const keyLane of await listOldLanes(db, now)) {
+    await forgetKey(db, { connector: await loadConnector(providerOfLane(keyLane)), keyLane })
+  }
+  await deleteOldChecks(db, now)
 }
 
 async function openSignIn(

@@ -50,7 +50,7 @@ const connection = owner.extend({
 
 /** The lane of a key begins with its provider. */
 export const toProviderLane = (providerId: string, key: string): string => `${providerId} ${key}`
-const providerOfLane = (lane: string): string => lane.split(' ', 1)[0] ?? ''
+export const providerOfLane = (lane: string): string => lane.split(' ', 1)[0] ?? ''
 
 /** The lane of a key is part of the payload: a connection that was repaired since has another one. */
 const reading = {

@@ -210,10 +210,23 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
   }
 }
 
-/** Deletes what is kept of a key that is not used again. */
+const unused = "($2::timestamptz - interval '30 minutes')"
+
+/**
+ * Deletes what is kept of a key, unless it was used within the last half hour or has to wait. If it comes back, its
+ * nonces begin at the present, and so above all that were deleted.
+ */
 export async function forgetKey(sql: Sql, keyLane: string, buckets: readonly string[]): Promise<void> {
-  await sql.execute('delete from key_nonces where key_lane = $1', [keyLane])
-  await sql.execute('delete from budgets where bucket = any($1::text[])', [buckets])
+  const now = sql.now()
+  await sql.execute(
+    `delete from key_nonces where key_lane = $1 and high_water < extract(epoch from ${unused}) * 1000000`,
+    [keyLane, now],
+  )
+  await sql.execute(
+    `delete from budgets where bucket = any($1::text[]) and refilled_at < ${unused}
+       and (blocked_until is null or blocked_until <= $2::timestamptz)`,
+    [buckets, now],
+  )
 }
 
 /**

@@ -53,7 +53,7 @@ export interface Budgets {
   recordLimitError(of: Metered, cost: Cost, error: LimitError): Promise<void>
   /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */
   recordSpent(of: Metered, left: ReadonlyMap<string, number>, spent: readonly Spent[]): Promise<void>
-  /** The key is not used again. */
+  /** The key is not used. */
   forget(sql: Sql, of: Metered): Promise<void>
 }
 

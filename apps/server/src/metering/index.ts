@@ -23,7 +23,7 @@ export interface Metering {
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
   /** The provider itself said "too many" to a caller without a user's key, so it counts our address. */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
-  /** Deletes what is kept of a key that is not used again: a connection that was refused has one of its own. */
+  /** Deletes what is kept of a key, unless it was used within the last half hour or has to wait. */
   forget(sql: Sql, of: Metered): Promise<void>
   /** For a person who waits for an answer now: undefined when the provider may be asked. */
   findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>

@@ -122,6 +122,104 @@ describe('refused keys', async () => {
   })
 })
 
+describe('what is kept of a key', async () => {
+  const engine = await openEngine()
+  /** The lane of the key that was used last. */
+  const findLane = async (): Promise<string> =>
+    (await engine.db.row<{ lane: string }>('select key_lane as lane from key_nonces order by high_water desc limit 1'))
+      .lane
+  /** Tables with rows that name the lane. */
+  const listTables = async (lane: string): Promise<string[]> => {
+    const tables = await engine.db.rows<{ name: string }>(
+      `select table_name as name from information_schema.tables
+       where table_schema = 'public' and table_type = 'BASE TABLE' order by table_name`,
+    )
+    const naming: string[] = []
+    for (const { name } of tables) {
+      const found = await engine.db.rows(`select from ${name} t where strpos(t::text, $1) > 0 limit 1`, [lane])
+      if (found.length > 0) naming.push(name)
+    }
+    return naming
+  }
+  const sweepAfter = async (ms: number): Promise<void> => {
+    await engine.moveClock(ms)
+    await engine.connections.sweep()
+  }
+  const newRevoked = async (): Promise<Account> => {
+    const account = await engine.newAccount('empty')
+    await engine.control(`accounts/${account.accountId}/key`, { revoked: true })
+    return account
+  }
+  const refuse = async (owner: Owner, account: Account): Promise<string> => {
+    assert.equal((await engine.add(owner, account)).added, false)
+    return findLane()
+  }
+  const minuteMs = 60_000
+  const hourMs = 60 * minuteMs
+
+  it('that was refused is gone from every table an hour later', async () => {
+    const lane = await refuse(await engine.newOwner(), await newRevoked())
+    await sweepAfter(59 * minuteMs)
+    assert.deepEqual(await listTables(lane), ['budgets', 'key_checks', 'key_nonces'])
+    await sweepAfter(minuteMs)
+    assert.deepEqual(await listTables(lane), [])
+  })
+
+  it('that its provider has limited stays for as long as the key has to wait', async () => {
+    const owner = await engine.newOwner()
+    const account = await newRevoked()
+    await refuse(owner, account)
+    await engine.moveClock(20 * minuteMs)
+    const fault = { kind: 'http_429_retry_after', retry_after_s: 36_000, account_id: account.accountId }
+    await engine.control('providers/kraken/faults', fault)
+    const lane = await refuse(owner, account)
+    await sweepAfter(40 * minuteMs)
+    assert.ok((await listTables(lane)).includes('budgets'))
+    await sweepAfter(20 * minuteMs)
+    assert.deepEqual(await listTables(lane), [])
+  })
+
+  it('that was given again meanwhile stays until the last check is an hour old', async () => {
+    const owner = await engine.newOwner()
+    const account = await newRevoked()
+    const lane = await refuse(owner, account)
+    await engine.moveClock(59 * minuteMs)
+    await refuse(owner, account)
+    await sweepAfter(minuteMs)
+    assert.deepEqual(await listTables(lane), ['budgets', 'key_checks', 'key_nonces'])
+    await sweepAfter(hourMs)
+    assert.deepEqual(await listTables(lane), [])
+  })
+
+  it('of a user who was deleted since is gone an hour later, and does not name the user', async () => {
+    const owner = await engine.newOwner()
+    const lane = await refuse(owner, await newRevoked())
+    await engine.db.transaction((tx) => engine.connections.removeAll(tx, owner))
+    assert.deepEqual(await engine.db.rows('select from key_checks where user_key = $1::bigint', [owner.userKey]), [])
+    await sweepAfter(hourMs)
+    assert.deepEqual(await listTables(lane), [])
+  })
+
+  it('that a connection is read with stays, even if it is not read within that hour', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain({ delayed: true })
+    const opened = await engine.connections.open(ref)
+    assert.ok(opened)
+    const list = async (): Promise<object[][]> => [
+      await engine.db.rows('select * from key_nonces where key_lane = $1', [opened.keyLane]),
+      await engine.db.rows('select * from budgets where strpos(bucket, $1) > 0', [opened.keyLane]),
+    ]
+    const before = await list()
+    assert.deepEqual(
+      before.map(({ length }) => length),
+      [1, 1],
+    )
+    await sweepAfter(2 * hourMs)
+    assert.deepEqual(await engine.db.rows('select from key_checks where user_key = $1::bigint', [ref.userKey]), [])
+    assert.deepEqual(await list(), before)
+  })
+})
+
 describe('checks that leave no further account', async () => {
   const engine = await openEngine({ ASSAY_LIMIT_REPEATED_CHECKS: '3' })
   const assertRefused = async (owner: Owner): Promise<void> => {
@@ -254,6 +352,8 @@ describe('a wallet that is given again and again', async () => {
     assert.equal(await give(), undefined)
     const before = await countNonces()
     for (let count = 0; count < 3; count += 1) assert.equal(await give(), 'already_connected')
+    await engine.moveClock(3_600_000)
+    await engine.connections.sweep()
     assert.equal(await countNonces(), before)
   })
 })

@@ -181,30 +181,62 @@ export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdi
  * The provider was called to check what a connection was to be read with, and the user has no further connection: it
  * was refused, or the check is a repeated one. A check that leaves a connection is recorded when that is removed.
  */
-export async function recordCheck(sql: Sql, { userKey }: Owner, { isRefused }: { isRefused: boolean }): Promise<void> {
+export async function recordCheck(
+  sql: Sql,
+  { userKey }: Owner,
+  { keyLane, isRefused }: { keyLane: string; isRefused: boolean },
+): Promise<void> {
   await sql.execute(
-    'insert into key_checks (user_key, refused, at) values ($1::bigint, $2::boolean, $3::timestamptz)',
-    [userKey, isRefused, sql.now()],
+    `insert into key_checks (user_key, key_lane, refused, at)
+     values ($1::bigint, $2::text, $3::boolean, $4::timestamptz)`,
+    [userKey, keyLane, isRefused, sql.now()],
   )
 }
 
 /** The connection is being removed: if it was added within the hour, its check has left nothing after all. */
 export async function recordCheckOfRemoved(tx: Sql, ref: ConnectionRef): Promise<void> {
   await tx.execute(
-    `insert into key_checks (user_key, refused, at)
-     select user_key, false, added_at from connections
+    `insert into key_checks (user_key, key_lane, refused, at)
+     select user_key, key_lane, false, added_at from connections
      where user_key = $1::bigint and connection_key = $2 and added_at > $3::timestamptz - interval '1 hour'`,
     [...keysOf(ref), tx.now()],
   )
 }
 
-/** Of a user who is being deleted. */
-export async function deleteChecks(sql: Sql, { userKey }: Owner): Promise<void> {
-  await sql.execute('delete from key_checks where user_key = $1::bigint', [userKey])
+/**
+ * Of a user who is being deleted. What is kept of their keys has to be found an hour later, so the lanes stay, without
+ * the user.
+ */
+export async function disownChecks(tx: Sql, { userKey }: Owner): Promise<void> {
+  const checks = await tx.rows<{ keyLane: string }>(
+    'delete from key_checks where user_key = $1::bigint returning key_lane as "keyLane"',
+    [userKey],
+  )
+  await tx.execute(
+    `insert into key_checks (user_key, key_lane, refused, at)
+     select 0, lane, true, $2::timestamptz from unnest($1::text[]) lane`,
+    [[...new Set(checks.map(({ keyLane }) => keyLane))], tx.now()],
+  )
 }
 
-export async function deleteOldChecks(sql: Sql): Promise<void> {
-  await sql.execute("delete from key_checks where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
+const isOld = "at <= $1::timestamptz - interval '1 hour'"
+
+/**
+ * The lanes of checks that were an hour old at `now`, without those that their user reads with: what limit errors have
+ * taught about a key stays with its connection. A key that is pending again leaves another check.
+ */
+export async function listOldLanes(sql: Sql, now: string): Promise<string[]> {
+  const lanes = await sql.rows<{ keyLane: string }>(
+    `select distinct key_lane as "keyLane" from key_checks k
+     where ${isOld} and not exists (select from connections c
+       where c.user_key = k.user_key and c.key_lane = k.key_lane and c.status <> 'pending')`,
+    [now],
+  )
+  return lanes.map(({ keyLane }) => keyLane)
+}
+
+export async function deleteOldChecks(sql: Sql, now: string): Promise<void> {
+  await sql.execute(`delete from key_checks where ${isOld}`, [now])
 }
 
 /**

@@ -9,7 +9,7 @@ import { noteUser } from '../../notices.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
 import { deleteLedger, lockAll, lockLedger } from '../removal-store.ts'
 import { discard, type RemovalDeps } from '../removal.ts'
-import { deleteChecks } from './pending-store.ts'
+import { disownChecks } from './pending-store.ts'
 import * as sessions from './session-store.ts'
 import { resumeOverdue, type ConnectionRow } from '../store.ts'
 
@@ -64,7 +64,7 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
       await lockLedger(tx, owner)
       await removeEach(deps, tx, owner)
       await deleteLedger(tx, owner)
-      await deleteChecks(tx, owner)
+      await disownChecks(tx, owner)
     },
   }
 }

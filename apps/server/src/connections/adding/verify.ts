@@ -32,8 +32,6 @@ export interface GateDeps extends RemovalDeps {
   excessPermission: 'refuse' | 'allow'
   /** Starts the calls to a provider for a person who waits. */
   startAsking(opened: OpenedConnection): Ask
-  /** Deletes what is kept of a key that is not used again. */
-  forgetKey(tx: Sql, opened: OpenedConnection): Promise<void>
   now(): number
   /** How often the rights of a key are read again. */
   rightsEveryMs: number
@@ -93,10 +91,7 @@ export async function verifyConnection(
   const provider = { id: opened.providerId, name, connectionType: opened.connectionType }
   const refuse = (error: ErrorItem, { existingId = null, isCounted = true }: RefuseOptions = {}): Promise<void> =>
     db.transaction(async (tx) => {
-      if (isCounted) await pending.recordCheck(tx, ref, { isRefused: true })
-      // The nonces of an API key must grow when it comes back. A wallet and a sign-in have a lane of their own each time,
-      // and a wallet that is connected already can be given again and again.
-      if (opened.connectionType !== 'api_key') await deps.forgetKey(tx, opened)
+      if (isCounted) await pending.recordCheck(tx, ref, { keyLane: opened.keyLane, isRefused: true })
       await pending.refusePending(tx, ref, { added: false, connection_id: existingId, errors: [error] })
     })
 
@@ -160,7 +155,7 @@ async function repair(
   const to = { connectionId: repairOf, fingerprint: account.fingerprint }
   const repaired = await pending.acceptRepair(tx, ref, to)
   if (repaired === undefined) return false
-  await pending.recordCheck(tx, ref, { isRefused: false })
+  await pending.recordCheck(tx, ref, { keyLane: opened.keyLane, isRefused: false })
   await recordRights(tx, repaired, account.keyExpiresAtMs)
   await deps.onReadable(tx, repaired, opened.keyLane, account.state)
   await recordAudit(tx, { ...toAudited(repaired, opened), action: 'connection.repaired' })
@@ -176,7 +171,8 @@ async function accept(
   { fingerprint, fingerprintOf, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
   // A user could otherwise give one account again and again, all day.
-  const recordRepeated = (): Promise<void> => pending.recordCheck(tx, ref, { isRefused: false })
+  const recordRepeated = (): Promise<void> =>
+    pending.recordCheck(tx, ref, { keyLane: opened.keyLane, isRefused: false })
   const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
   if (taken !== undefined && (taken.connectSessionId === null || taken.connectSessionId === opened.connectSessionId)) {
     await recordRepeated()

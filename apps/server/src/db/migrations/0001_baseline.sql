@@ -503,9 +503,12 @@ create table tenant_fingerprint_keys (
 );
 
 -- Checks for which a provider was called, by user: who asks for many that are refused, or that leave no further
--- connection, has to wait. Kept for an hour. A row does not name the connection, which is gone.
+-- connection, has to wait. Kept for an hour; then what is kept of the key goes too, unless the user reads with it. A
+-- row does not name the connection, which is gone.
 create table key_checks (
+  -- 0 when the user was deleted since.
   user_key bigint not null,
+  key_lane text not null,
   refused boolean not null,
   at timestamptz(3) not null
 );
