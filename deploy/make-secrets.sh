@@ -17,7 +17,9 @@ put() { printf '%s\n' "$2" > "$draft/$1"; }
 key() { printf '%s\n' "$keys" | sed -n "s/^$1=//p"; }
 
 password=$(random)
-put postgres_password "$password"
+# The superuser's, which only PostgreSQL itself has.
+put postgres_password "$(random)"
+put database_password "$password"
 put database_url "postgres://assay:$password@postgres/assay"
 put metrics_token "$(random)"
 put server_keys "$(key ASSAY_SERVER_KEYS)"

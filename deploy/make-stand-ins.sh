@@ -2,7 +2,8 @@
 # Makes images that stand in for the proxy, PostgreSQL and Prometheus of compose.yaml, for deploy/try-compose.sh on a
 # machine that reaches no registry of images: `deploy/make-stand-ins.sh`. It needs root, mmdebstrap and Docker. They are
 # Debian's packages with what compose.yaml relies on in the originals: paths, users, commands, the stop signal, and a
-# PostgreSQL that begins as root. They are not for production.
+# PostgreSQL that begins as root and runs the SQL files of /docker-entrypoint-initdb.d on its first start. They are not
+# for production.
 set -eu
 suite=${SUITE:-trixie}
 work=$(mktemp -d)
@@ -27,6 +28,9 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   # As in the original, this first server listens on its socket alone.
   pg_ctl --wait --options "-c listen_addresses=''" start
   createdb --username "$POSTGRES_USER" --maintenance-db postgres "$POSTGRES_DB"
+  for file in /docker-entrypoint-initdb.d/*.sql; do
+    psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --no-psqlrc --set ON_ERROR_STOP=1 --file "$file"
+  done
   pg_ctl --wait --mode fast stop
 fi
 exec "$@"

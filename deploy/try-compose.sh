@@ -103,6 +103,14 @@ has_way_out() { inside "$1" grep -q '^[a-z0-9]*[[:space:]]00000000' /proc/net/ro
 ! has_way_out postgres || fail 'PostgreSQL has a way out'
 has_way_out worker || fail 'the worker has no way out'
 
+say '   and what the service may do in PostgreSQL'
+as_service() { inside postgres psql "$(cat secrets/database_url)" --no-psqlrc --tuples-only --no-align --command "$1"; }
+rights=$(as_service 'select rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls
+  from pg_roles where rolname = current_user')
+[ "$rights" = f ] || fail 'the service has more rights in PostgreSQL than its database'
+refused=$(as_service "copy (select 1) to program 'cat'" 2>&1 || true)
+case $refused in *pg_execute_server_program*) ;; *) fail "PostgreSQL runs a program for the service: $refused" ;; esac
+
 say '5. The doctor, a tenant and its application'
 assay doctor --production || fail 'assay doctor'
 tenant=$(assay tenant create 'Example Ltd' --json | member tenant_id)

@@ -20,6 +20,7 @@ const read = (file: string): string => readFileSync(path.join(root, file), 'utf8
 interface ComposeService {
   environment?: Record<string, string>
   secrets?: string[]
+  volumes?: string[]
   networks?: string[]
   ports?: string[]
   read_only?: boolean
@@ -45,7 +46,7 @@ function getService({ services }: Compose, name: string): Required<ComposeServic
   const service = services[name]
   assert.ok(service, name)
   return {
-    ...{ environment: {}, secrets: [], networks: [], ports: [], read_only: false, command: [] },
+    ...{ environment: {}, secrets: [], volumes: [], networks: [], ports: [], read_only: false, command: [] },
     ...{ image: '', cap_drop: [], cap_add: [], security_opt: [], mem_limit: '', pids_limit: 0 },
     healthcheck: { test: [] },
     ...service,
@@ -176,6 +177,23 @@ describe('deploy/compose.yaml', () => {
     assert.deepEqual(healthcheck.test.slice(0, 4), ['CMD', 'pg_isready', '--host', '127.0.0.1'])
   })
 
+  it('connects as a role that owns its database and is not the superuser of PostgreSQL', () => {
+    const { environment, secrets, volumes } = getService(compose, 'postgres')
+    assert.equal(environment['POSTGRES_USER'], 'postgres')
+    assert.ok(volumes.includes('./database-role.sql:/docker-entrypoint-initdb.d/database-role.sql:ro'))
+    assert.deepEqual(secrets, ['postgres_password', 'database_password'])
+    const script = read('deploy/database-role.sql').split('\n')
+    assert.deepEqual(
+      script.filter((line) => line !== '' && !line.startsWith('--')),
+      [
+        '\\set password `cat /run/secrets/database_password`',
+        "create role assay login password :'password';",
+        `alter database ${environment['POSTGRES_DB']} owner to assay;`,
+      ],
+    )
+    for (const { secrets: given } of [api, worker]) assert.equal(given.includes('postgres_password'), false)
+  })
+
   it('gives the keys that open credentials only to the worker (decision 0019)', () => {
     const holders = Object.keys(compose.services).filter((name) =>
       getService(compose, name).secrets.includes('sealing_private_keys'),
@@ -257,7 +275,10 @@ describe('deploy/compose.yaml', () => {
           value.replace('/run/secrets/', `${directory}/secrets/`).replace(/\$\{ASSAY_DOMAIN[^}]*\}/, 'api.example'),
         ]),
       )
-    const password = readFileSync(path.join(directory, 'secrets/postgres_password'), 'utf8').trim()
+    const [ofSuperuser = '', password = ''] = ['postgres_password', 'database_password'].map((name) =>
+      readFileSync(path.join(directory, 'secrets', name), 'utf8').trim(),
+    )
+    assert.notEqual(password, ofSuperuser)
     const asApi = parseConfig(toEnvironment(api), 'api')
     const asWorker = parseConfig(toEnvironment(worker), 'worker')
     assert.equal(asApi.urls.base, 'https://api.example')
