@@ -31,6 +31,27 @@ const files = {
   'f-after-both.test.ts': `
     test('has hooks of no other file', () => undefined)
     test('is run all the same', () => undefined)`,
+  'g-fails-later.test.ts': `
+    const forever = () => new Promise(() => undefined)
+    test.describe('an asynchronous suite', async () => {
+      await Promise.resolve()
+      test('throws in a timer', async () => {
+        await Promise.resolve()
+        setTimeout(() => { throw new Error('thrown on purpose') })
+        await forever()
+      })
+      test('forgets a promise', async () => {
+        await Promise.resolve()
+        void Promise.reject(new Error('rejected on purpose'))
+        await forever()
+      })
+    })`,
+  'h-promises.test.ts': `
+    const { executionAsyncResource } = await import('node:async_hooks')
+    test('are not followed, which takes long', async () => {
+      await Promise.resolve()
+      assert.ok(!(executionAsyncResource() instanceof Promise))
+    })`,
 }
 
 async function runTests(folder: string, ...words: string[]): Promise<{ code: number | null; output: string }> {
@@ -87,7 +108,7 @@ describe('npm test', () => {
     const { code, output } = await runTests(folder)
     assert.equal(code, 1)
     const lines = output.trimEnd().split('\n')
-    const ends = lines.flatMap((line) => /^\[\d+\/6\] packages\/one\/(\S+: .+), [\d.]+ s$/.exec(line)?.[1] ?? [])
+    const ends = lines.flatMap((line) => /^\[\d+\/8\] packages\/one\/(\S+: .+), [\d.]+ s$/.exec(line)?.[1] ?? [])
     assert.deepEqual(ends.toSorted(), [
       'a-hooks.test.ts: 2 passed',
       'b-fails.test.ts: 1 FAILED',
@@ -95,6 +116,8 @@ describe('npm test', () => {
       'd-crashes.test.ts: 1 FAILED',
       'e-exits.test.ts: 1 FAILED',
       'f-after-both.test.ts: 2 passed',
+      'g-fails-later.test.ts: 2 FAILED',
+      'h-promises.test.ts: 1 passed',
     ])
     const again = output.slice(output.indexOf('All failures again'))
     for (const words of [
@@ -102,10 +125,12 @@ describe('npm test', () => {
       /✗ .*c-does-not-load\.test\.ts.*\n.*broken on purpose/,
       /✗ the test process ended before this file \(packages\/one\/d-crashes\.test\.ts\)/,
       /✗ the test process ended before this file \(packages\/one\/e-exits\.test\.ts\)/,
+      /✗ throws in a timer \(packages\/one\/g-fails-later\.test\.ts:\d+\)\n.*thrown on purpose/,
+      /✗ forgets a promise \(packages\/one\/g-fails-later\.test\.ts:\d+\)\n.*rejected on purpose/,
     ]) {
       assert.match(again, words)
     }
-    assert.equal(lines.at(-1), '5 passed, 4 failed, 1 skipped')
+    assert.equal(lines.at(-1), '6 passed, 6 failed, 1 skipped')
   })
 
   it('runs the files whose path has one of the words', async () => {

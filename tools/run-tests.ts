@@ -17,6 +17,7 @@ import { fileTimeoutMs, planTests } from './plan-tests.ts'
 import { createTestReport, type TestReport } from './report-tests.ts'
 
 const testProcess = path.resolve(import.meta.dirname, 'test-process.ts')
+const testContext = path.resolve(import.meta.dirname, 'test-context.ts')
 /**
  * Two more than there are processors: a test that waits for a database, a browser or a budget leaves its processor
  * idle.
@@ -66,7 +67,8 @@ function findTestFiles(words: readonly string[]): string[] {
 
 /** The files behind a crash run in a further process. */
 async function runProcess(report: TestReport, files: readonly string[]): Promise<void> {
-  const stream = run({ files: [testProcess], argv: files, timeout: fileTimeoutMs * files.length })
+  const timeout = fileTimeoutMs * files.length
+  const stream = run({ files: [testProcess], argv: files, execArgv: ['--import', testContext], timeout })
   const left = await report.follow(stream, files)
   if (left.length > 0) await runProcess(report, left)
 }
