@@ -68,13 +68,41 @@ describe('the chain', () => {
   })
 
   it('is the same for the same seed, in whatever order it is queried, and differs for another seed', () => {
-    const [once, steps, other] = [openChain(startMs + 7_000 * minutes), openChain(startMs), openChain(startMs, 'other')]
+    const once = openChain(startMs + 7_000 * minutes)
+    // The hashes of some seeds are remembered, and `steps` has to compute its own.
+    const [other] = Array.from({ length: 8 }, (_, index) => openChain(startMs, `other ${index}`))
+    const steps = openChain(startMs)
     for (let ms = startMs; ms <= startMs + 7_000 * minutes; ms += 100 * minutes) {
       steps.advance(ms)
       steps.hashAt(steps.tipHeight())
     }
     assert.equal(steps.hashAt(steps.tipHeight()), once.hashAt(once.tipHeight()))
-    assert.notEqual(other.hashAt(other.firstHeight), once.hashAt(once.firstHeight))
+    assert.notEqual(other?.hashAt(once.firstHeight), once.hashAt(once.firstHeight))
+  })
+
+  it('of a seed is not changed by what another chain of that seed replaces or takes by hand', () => {
+    const untilMs = startMs + 500 * minutes
+    const [still, replaced, longer] = [openChain(untilMs), openChain(untilMs), openChain(untilMs)]
+    const list = (chain: Chain): (string | undefined)[] =>
+      Array.from({ length: chain.tipHeight() - chain.firstHeight + 1 }, (_, index) =>
+        chain.hashAt(chain.firstHeight + index),
+      )
+    const before = list(still)
+    replaced.replace(replaced.firstHeight + 10)
+    longer.mine(untilMs)
+    assert.deepEqual(list(replaced).slice(0, 10), before.slice(0, 10))
+    assert.notEqual(list(replaced)[10], before[10])
+    assert.deepEqual(list(longer).slice(0, -1), before)
+    still.advance(untilMs + 60 * minutes)
+    assert.deepEqual(list(still).slice(0, before.length), before)
+    assert.deepEqual(list(still), list(openChain(untilMs + 60 * minutes)))
+    for (const chain of [still, replaced, longer]) {
+      for (let height = chain.firstHeight + 1; height <= chain.tipHeight(); height += 1) {
+        const block = blockAt(chain, height)
+        assert.deepEqual([block.previousHash, block.hash], [chain.hashAt(height - 1), hashOf(headerOf(block))])
+        assert.equal(block.hash, chain.hashAt(height))
+      }
+    }
   })
 
   it('finds the first block at or after a time, or none yet', () => {

@@ -71,7 +71,7 @@ interface BlockPlace {
 
 export function createChain(seed: string): Chain {
   const entropyOf = createEntropy(seed)
-  const links = createLinks(entropyOf)
+  const links = createLinks(entropyOf, seed)
   const { places } = links
   const stale = new Map<string, Block>()
   let ofClock = 0
@@ -101,6 +101,7 @@ export function createChain(seed: string): Chain {
     },
     mine(nowMs) {
       byHand += 1
+      links.forgetFrom(places.length)
       append(places, Math.floor(nowMs / 1_000), -byHand)
       return firstHeight + places.length - 1
     },
@@ -161,25 +162,44 @@ interface Links {
   hashAt(index: number): Buffer
   headerAt(index: number): Buffer
   findIndex(id: Buffer): number | undefined
-  /** The block at this index has changed, and so have those above it. */
+  /** The block at this index is not the clock's, or no longer the one that it was, and neither are those above it. */
   forgetFrom(index: number): void
 }
 
+interface Hashes {
+  bytes: Buffer
+  count: number
+}
+
+// Hashing two years of blocks takes half a second, and a test process opens dozens of sandboxes with one seed.
+const seedsMax = 8
+const ofClockBySeed = new Map<string, Hashes>()
+
+/** Those of the blocks that the clock alone brings. */
+function hashesOfClock(seed: string): Hashes {
+  const known = ofClockBySeed.get(seed)
+  if (known !== undefined) return known
+  if (ofClockBySeed.size >= seedsMax) ofClockBySeed.clear()
+  const none = { bytes: Buffer.alloc(32 * chunkBlocks), count: 0 }
+  ofClockBySeed.set(seed, none)
+  return none
+}
+
 /** Hashes are computed when one is requested, up to that block: a clock that is never asked about costs nothing. */
-function createLinks(entropyOf: Entropy): Links {
+function createLinks(entropyOf: Entropy, seed: string): Links {
   const places: BlockPlace[] = []
   const header = Buffer.alloc(80)
   header.writeUInt32LE(version)
   header.writeUInt32LE(bits, 72)
-  let hashes = Buffer.alloc(32 * chunkBlocks)
-  let hashed = 0
+  let hashes = hashesOfClock(seed)
+  let isShared = true
 
   /** Writes the header and returns its hash. The nonce is the first that fits. */
   function link(index: number): Buffer {
     const { time, ordinal, fork } = getPlace(places, index)
     const entropy = entropyOf(ordinal, fork)
     if (index === 0) header.fill(0, 4, 36)
-    else hashes.copy(header, 4, (index - 1) * 32, index * 32)
+    else hashes.bytes.copy(header, 4, (index - 1) * 32, index * 32)
     entropy.copy(header, 36, 0, 32)
     header.writeUInt32LE(time, 68)
     for (let nonce = entropy.readUInt32LE(32); ; nonce = (nonce + 1) >>> 0) {
@@ -190,9 +210,10 @@ function createLinks(entropyOf: Entropy): Links {
   }
 
   function hashThrough(index: number): void {
-    for (; hashed <= index; hashed += 1) {
-      if (hashed * 32 >= hashes.length) hashes = Buffer.concat([hashes, Buffer.alloc(hashes.length)])
-      link(hashed).copy(hashes, hashed * 32)
+    for (; hashes.count <= index; hashes.count += 1) {
+      const { bytes, count } = hashes
+      if (count * 32 >= bytes.length) hashes.bytes = Buffer.concat([bytes, Buffer.alloc(bytes.length)])
+      link(count).copy(hashes.bytes, count * 32)
     }
   }
 
@@ -200,7 +221,7 @@ function createLinks(entropyOf: Entropy): Links {
     places,
     hashAt(index) {
       hashThrough(index)
-      return hashes.subarray(index * 32, index * 32 + 32)
+      return hashes.bytes.subarray(index * 32, index * 32 + 32)
     },
     headerAt(index) {
       hashThrough(index)
@@ -209,12 +230,14 @@ function createLinks(entropyOf: Entropy): Links {
     },
     findIndex(id) {
       hashThrough(places.length - 1)
-      const known = hashes.subarray(0, hashed * 32)
+      const known = hashes.bytes.subarray(0, places.length * 32)
       for (let at = known.indexOf(id); at !== -1; at = known.indexOf(id, at + 1)) if (at % 32 === 0) return at / 32
       return undefined
     },
     forgetFrom(index) {
-      hashed = Math.min(hashed, index)
+      const { bytes, count } = hashes
+      hashes = { bytes: isShared ? Buffer.from(bytes) : bytes, count: Math.min(count, index) }
+      isShared = false
     },
   }
 }
