@@ -86,14 +86,21 @@ function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): B
     let parent: HDKey | undefined
     // Derived on first use, because a reader that only verifies needs one address.
     const getParent = (): HDKey => (parent ??= steps.reduce((node, step) => node.deriveChild(step), new HDKey(key)))
+    const derive = (index: number): string =>
+      guard(() => {
+        const { publicKey } = isRanged ? getParent().deriveChild(index) : getParent()
+        return publicKey === null ? undefined : toAddress[script](publicKey)
+      })
+    // To derive an address takes a millisecond, and each batch looks at the next one's addresses.
+    const derived = new Map<number, string>()
     return {
       id: [script, ...steps].join('/'),
       length: isRanged ? null : 1,
-      addressAt: (index) =>
-        guard(() => {
-          const { publicKey } = isRanged ? getParent().deriveChild(index) : getParent()
-          return publicKey === null ? undefined : toAddress[script](publicKey)
-        }),
+      addressAt: (index) => {
+        const address = derived.get(index) ?? derive(index)
+        derived.set(index, address)
+        return address
+      },
     }
   })
 }
