@@ -80,6 +80,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   let opening: Promise<Exchange> | undefined
   let unparsed: Unparsed | undefined
   let unwanted: readonly string[] = []
+  let areUsable = false
 
   async function open(): Promise<Exchange> {
     const exchange = await openExchange(facts, keys, io, parse, remember)
@@ -90,7 +91,9 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   }
 
   async function use<T>(what: string, call: (exchange: Exchange) => Promise<T>): Promise<T> {
-    assertUsable(keys)
+    // To look for a private key in the secret takes as long as a call.
+    if (!areUsable) assertUsable(keys)
+    areUsable = true
     last = undefined
     try {
       opening ??= open()
