@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { findAssetByContract, getAsset } from '@assay/core'
-import { findProvider, findSignIn, getDefinition, getStreams, listCatalog } from './catalog.ts'
+import { findProvider, findSignIn, getDefinition, getStreams, listCatalog, toAccountsProvider } from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
 /** Everything that a file imports when it is loaded, through any number of local files. Types are erased. */
@@ -17,6 +17,15 @@ function staticImports(file: URL, seen = new Set<string>()): Set<string> {
 }
 
 const catalog = listCatalog()
+
+/** Providers that call the same hosts and never show the same assets. */
+const apart: readonly { ids: readonly string[]; why: string }[] = [
+  {
+    ids: ['binance', 'binancecoinm', 'binanceusdm', 'binanceus', 'tokocrypto'],
+    why: 'The first three read the spot wallet and one futures wallet each. Binance.US and Tokocrypto have accounts and private hosts of their own, and ccxt declares hosts of Binance for them as well.',
+  },
+  { ids: ['kucoin', 'kucoinfutures'], why: 'The second reads the futures wallet alone.' },
+]
 
 describe('the catalogue', () => {
   it('has every provider once, and a connector for each', async () => {
@@ -58,6 +67,23 @@ describe('the catalogue', () => {
         for (const { capacity } of bucket?.tiers ?? [{ capacity: 0 }]) assert.ok(tokens <= capacity, name)
       }
     }
+  })
+
+  it('has an account once where several providers call the same hosts, or says why it is not the same account', () => {
+    const hostsOf = (id: string): string[] => {
+      const { baseUrl, hosts = [] } = getDefinition(id)
+      return [new URL(baseUrl).host, ...hosts]
+    }
+    const ids = catalog.filter(({ kind }) => kind === 'exchange').map(({ provider_id }) => provider_id)
+    const twice = ids.flatMap((one, at) =>
+      ids
+        .slice(at + 1)
+        .filter((other) => hostsOf(one).some((host) => hostsOf(other).includes(host)))
+        .filter((other) => toAccountsProvider(one) !== toAccountsProvider(other))
+        .filter((other) => !apart.some(({ ids: known }) => known.includes(one) && known.includes(other)))
+        .map((other) => [one, other]),
+    )
+    assert.deepEqual(twice, [])
   })
 
   it('names rebasing assets by the ids that records have', () => {

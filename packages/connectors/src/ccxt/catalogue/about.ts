@@ -198,6 +198,10 @@ const hitbtc: About = {
   },
 }
 
+// WOOFI Pro and Mode Trade are brands of Orderly: ccxt calls api-evm.orderly.org for both, and signs with the same key and
+// the same account id (`orderly-account-id`).
+const orderly: About = { accountsOf: 'woofipro', third: 'Account ID' }
+
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
 // days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds.
 const gate: About = {
@@ -608,7 +612,7 @@ const abouts: Readonly<Record<string, About>> = {
       withdrawals: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
     },
   },
-  modetrade: { third: 'Account ID' },
+  modetrade: orderly,
   myokx: { ...okx, name: 'OKX Europe', aliases: ['My OKX', 'OKX EEA', 'OKX EU'], website: 'https://my.okx.com' },
   okx: { ...okx, aliases: ['OKEx', 'OKB', 'OK'], rank: 7, color: '#000000' },
   okxus: { ...okx, name: 'OKX US', aliases: ['OKCoin', 'OKX America'], website: 'https://app.okx.com' },
@@ -687,7 +691,7 @@ const abouts: Readonly<Record<string, About>> = {
     },
   },
   woo: { aliases: ['WOO Network', 'Wootrade'] },
-  woofipro: { third: 'Account ID', aliases: ['Orderly'] },
+  woofipro: { ...orderly, aliases: ['Orderly'] },
   xt: { name: 'XT.com', aliases: ['XT Exchange'] },
   zebpay: { name: 'ZebPay' },
 }
