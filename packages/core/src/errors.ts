@@ -105,7 +105,7 @@ export const faults = [
 export type Fault = (typeof faults)[number]
 
 /** What is wrong with the credentials, where the fault alone would mislead a person. */
-export type RefusalReason = 'contract_address'
+export type RefusalReason = 'contract_address' | 'unified_account'
 
 export class SourceError extends Error {
   readonly fault: Fault

@@ -76,5 +76,9 @@ describe('the text of a fault for the user', () => {
     })
     const wallet = { name: 'Ethereum & EVM', connectionType: 'wallet' } as const
     assert.match(describeRefusal({ fault, reason: 'contract_address' }, wallet).message ?? '', /belongs to a contract/)
+    const futures = { name: 'KuCoin Futures', connectionType: 'api_key' } as const
+    const unified = describeRefusal({ fault, reason: 'unified_account' }, futures)
+    assert.match(unified.message ?? '', /Connect KuCoin instead/)
+    assert.equal(unified.cause, 'unsupported_connection_type', 'the person is not asked to enter the key again')
   })
 })

@@ -3,7 +3,7 @@
  * The provider's own name is used; a right is named as the provider's page names it.
  */
 import type { ConnectionType } from '@assay/connectors'
-import type { ErrorItem, Fault, RefusalReason } from '@assay/core'
+import type { Cause, ErrorItem, Fault, RefusalReason } from '@assay/core'
 import { credentialTypes } from './credentials/credential-types.ts'
 
 interface Words {
@@ -82,7 +82,7 @@ function quoteAll(names: readonly string[]): string {
 export function describeRefusal(
   { fault, reason, rights = [] }: { fault: Fault; reason?: RefusalReason | undefined; rights?: readonly string[] },
   { name, connectionType }: { name: string; connectionType: ConnectionType },
-): Partial<Words> {
+): Partial<Words & { cause: Cause }> {
   if (reason !== undefined) return reasons[reason]
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
   const type = credentialTypes[connectionType]
@@ -91,10 +91,17 @@ export function describeRefusal(
   return type.describeRights(fault, name, quoteAll(rights)) ?? {}
 }
 
-const reasons: Record<RefusalReason, Words> = {
+/** A cause of its own where that of the fault would have the person enter the key again. */
+const reasons: Record<RefusalReason, Words & { cause?: Cause }> = {
   contract_address: {
     message: 'This address belongs to a contract, such as a multi-signature wallet, and contracts cannot be connected.',
     fix: 'Connect the address of a wallet that signs with a key of its own.',
+  },
+  unified_account: {
+    cause: 'unsupported_connection_type',
+    message:
+      'This is a unified account of KuCoin, which has no wallet of its own at KuCoin Futures. Connect KuCoin instead.',
+    fix: 'Connect KuCoin with this key: it shows the unified account.',
   },
 }
 

@@ -19,6 +19,10 @@ const market = {
   ...{ symbol: 'BTC-USDT', baseCurrency: 'BTC', quoteCurrency: 'USDT', market: 'USDS', enableTrading: true },
   ...{ baseIncrement: '0.001', quoteIncrement: '0.1', priceIncrement: '0.1', feeCurrency: 'USDT' },
 }
+const contract = {
+  ...{ symbol: 'XBTUSDTM', rootSymbol: 'USDT', type: 'FFWCSX', baseCurrency: 'XBT', quoteCurrency: 'USDT' },
+  ...{ settleCurrency: 'USDT', lotSize: 1, tickSize: 0.1, multiplier: 0.001, status: 'Open', isInverse: false },
+}
 const trade = { symbol: 'BTC-USDT', price: '50000', size: '0.1', fee: '5', feeCurrency: 'USDT' }
 const toFill = (id: string, createdAt: number) => {
   return { ...trade, id, tradeId: id, orderId: `o${id}`, side: 'buy', liquidity: 'taker', funds: '5000', createdAt }
@@ -59,6 +63,10 @@ function answer(kind: Kind, path: string, query: URLSearchParams, former: readon
       return { accounts: query.get('accountType') === 'FUNDING' ? [{ currencies: [toBalance('BTC', '1')] }] : [] }
     case '/api/ua/v1/unified/account/balance':
       return { accounts: [{ currencies: [toBalance('BTC', '8'), toBalance('USDT', '10')] }] }
+    case '/api/v1/account-overview':
+      return { currency: 'USDT', accountEquity: '16', availableBalance: '16' }
+    case '/api/v1/contracts/active':
+      return [contract]
     case '/api/v1/fills':
       return { items: inRange(query, former) }
     case '/api/v1/hf/fills':
@@ -79,7 +87,7 @@ function inRange(query: URLSearchParams, rows: readonly object[]): object[] {
   return (rows as { createdAt: number }[]).filter(({ createdAt }) => createdAt >= start && createdAt <= end)
 }
 
-function open(kind: Kind, fills: readonly object[] = [former]): AccountReader {
+function open(kind: Kind, fills: readonly object[] = [former], through = connector): AccountReader {
   const io: Io = {
     fetch: async (input) => {
       const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
@@ -87,7 +95,7 @@ function open(kind: Kind, fills: readonly object[] = [former]): AccountReader {
     },
     ...{ now: () => nowMs, nextNonce: () => '1', baseUrl: undefined },
   }
-  return connector.open({ type: 'api_key', apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }, io)
+  return through.open({ type: 'api_key', apiKey: 'account-k', secretKey: 's'.repeat(32), passphrase: 'p' }, io)
 }
 
 async function readTrades(reader: AccountReader): Promise<StoredRecord[]> {
@@ -156,5 +164,34 @@ describe('the trades of an account', () => {
       ['o2', '0.1'],
     ])
     assert.deepEqual(derive(records.toReversed()).toSorted(), trades.toSorted())
+  })
+})
+
+describe('the futures wallet of an account', () => {
+  const futures = createCcxtConnector('kucoinfutures')
+  const openFutures = (kind: Kind): AccountReader => open(kind, [], futures)
+
+  it('is read for an account that has one', async () => {
+    const reader = openFutures('classic')
+    await reader.verify()
+    const { balances } = await reader.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ symbol, liquid }) => [symbol, String(liquid)]),
+      [['USDT', '16']],
+    )
+  })
+
+  it('is not connected for a unified account, whose wallet the connection to KuCoin reads', async () => {
+    const refused = { fault: 'invalid_credentials', reason: 'unified_account' }
+    await assert.rejects(openFutures('unified').verify(), refused)
+  })
+
+  it('is empty when the account has become a unified one, and has none of its trades', async () => {
+    const reader = openFutures('unified')
+    const { balances, state = {} } = await reader.fetchBalances({})
+    assert.deepEqual(balances, [])
+    const request = { stream: 'trades', partition: '', window, pageMark: null, lastingMark: null, state }
+    const { records } = await reader.fetchPage(request)
+    assert.deepEqual(records, [])
   })
 })

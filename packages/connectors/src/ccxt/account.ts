@@ -7,12 +7,17 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
 import type { Account } from '../kit/connector.ts'
+import { textAt, valueAt } from './answers.ts'
 import { findAbout, type Rights } from './catalogue/about.ts'
 import { fetchBalances } from './balances.ts'
 import type { CcxtClient } from './client.ts'
+import { findElsewhere } from './elsewhere.ts'
 
 export async function fetchAccount(client: CcxtClient, providerId: string, identity: string): Promise<Account> {
   const { rights, accountsOf = providerId } = findAbout(providerId)
+  const reason = await findElsewhere(client, providerId)
+  if (reason !== undefined)
+    throw new SourceError('invalid_credentials', `the account is read elsewhere: ${reason}`, { reason })
   if (rights === undefined) {
     // Reading balances is the cheapest proof that a key works.
     await fetchBalances(client, providerId)
@@ -71,7 +76,7 @@ function listMissing(rights: Rights, answer: unknown): string[] {
 
 /** `words`: comma-separated text, or a list of texts. `table`: rows of [scope, may read, may write]. */
 function listGranted(rights: Exclude<Rights, { kind: 'flag' }>, answer: unknown): string[] {
-  const found = at(answer, rights.place)
+  const found = valueAt(answer, rights.place)
   if (rights.kind === 'words') {
     const words = typeof found === 'string' ? found.split(',') : found
     if (Array.isArray(words)) return words.map((word) => String(word).trim()).filter((word) => word !== '')
@@ -99,20 +104,6 @@ function toExpiry({ expires }: Rights, answer: unknown): number | null {
   const text = expires === undefined ? undefined : textAt(answer, expires)
   const ms = text === undefined ? NaN : /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text)
   return Number.isNaN(ms) || ms <= 0 ? null : ms
-}
-
-/** `result.readOnly`, `data.0.perm`; '' is the whole answer. */
-function at(answer: unknown, place: string): unknown {
-  if (place === '') return answer
-  return place.split('.').reduce<unknown>((value, name) => {
-    if (typeof value !== 'object' || value === null) return undefined
-    return (value as Record<string, unknown>)[name]
-  }, answer)
-}
-
-function textAt(answer: unknown, place: string): string | undefined {
-  const value = at(answer, place)
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
 function hash(...parts: readonly string[]): string {

@@ -118,3 +118,17 @@ export function listMembers(answer: unknown): unknown[] {
   if (Array.isArray(answer)) return answer.every((member) => typeof member === 'object') ? answer : []
   return typeof answer === 'object' && answer !== null ? Object.values(answer).flatMap(listMembers) : []
 }
+
+/** `result.readOnly`, `data.0.perm`; '' is the whole answer. */
+export function valueAt(answer: unknown, place: string): unknown {
+  if (place === '') return answer
+  return place.split('.').reduce<unknown>((value, name) => {
+    if (typeof value !== 'object' || value === null) return undefined
+    return (value as Record<string, unknown>)[name]
+  }, answer)
+}
+
+export function textAt(answer: unknown, place: string): string | undefined {
+  const value = valueAt(answer, place)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}

@@ -10,6 +10,7 @@ import { readAnswer } from '../kit/json.ts'
 import { findAbout, type WalletParams } from './catalogue/about.ts'
 import { readAssetCode } from './assets.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
+import { findElsewhere } from './elsewhere.ts'
 
 const amount = z.union([z.string(), z.number().transform(String)]).nullish()
 const amounts = z.record(z.string(), amount)
@@ -19,6 +20,8 @@ export async function fetchBalances(
   client: CcxtClient,
   providerId: string,
 ): Promise<Pick<Balances, 'balances' | 'unreadable'> & { codes: string[] }> {
+  // The account may have changed its kind since it was connected.
+  if ((await findElsewhere(client, providerId)) !== undefined) return { balances: [], codes: [] }
   const held = new Map<string, Decimal>()
   const { wallets = [{}] } = findAbout(providerId)
   for (const wallet of wallets) {

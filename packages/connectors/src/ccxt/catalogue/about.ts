@@ -3,6 +3,7 @@
  * and where an exchange reports the permissions of a key. Data only. Each entry names its source; an entry without one
  * comes from the exchange's own website or app.
  */
+import type { RefusalReason } from '@assay/core'
 import type { StreamName } from './facts.ts'
 
 export type ReadUnit = 's' | 'ms' | 'day'
@@ -110,6 +111,8 @@ export interface About {
   /** `wallets` has every wallet of an account, or `limits` says which of them are read. */
   namesWallets?: true
   rights?: Rights
+  /** Accounts for which the endpoint says this are read by another provider, with all their assets. */
+  elsewhere?: { endpoint: string; place: string; is: string; cost: number; reason: RefusalReason }
 }
 
 // bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and
@@ -571,8 +574,16 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['KuMEX'],
     color: '#24ae8f',
     third: 'API passphrase',
-    limits: ['Only KuCoin Futures is read. Connect KuCoin for the spot account.'],
+    limits: [
+      'Only KuCoin Futures is read. Connect KuCoin for the spot account, and for a unified account, which has no wallet of its own at KuCoin Futures.',
+    ],
     namesWallets: true,
+    // For a unified account, ccxt reads the unified wallet and its trades here as well. They are KuCoin's.
+    elsewhere: {
+      ...{ endpoint: 'utaPrivateGetAccountMode', place: 'data.selfAccountMode', is: 'UNIFIED' },
+      ...{ cost: 60, reason: 'unified_account' },
+    },
+    lists: { trades: { params: { uta: false } }, ledger: { params: { uta: false } } },
   },
   latoken: { name: 'LATOKEN' },
   lbank: {

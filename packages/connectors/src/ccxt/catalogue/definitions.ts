@@ -200,7 +200,8 @@ function listLimits(facts: ExchangeFacts, about: About, name: string, lists: rea
 /** ccxt's rate limit for an exchange. It applies to our IP address, because most exchanges count calls by address. */
 export function toBudget(facts: ExchangeFacts): Budget {
   const { intervalMs, balanceCost } = facts
-  const balances = balanceCost * (findAbout(facts.id).wallets?.flat().length ?? 1)
+  const { wallets = [{}], elsewhere } = findAbout(facts.id)
+  const balances = balanceCost * wallets.flat().length + (elsewhere?.cost ?? 0)
   const perSecond = 1_000 / Math.max(1, intervalMs)
   // The capacity covers the most expensive call and the requests that load the markets. It is larger than any call: the
   // background waits for more tokens than a person's call needs, and both would wait for the same full bucket.
