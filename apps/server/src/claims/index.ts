@@ -112,8 +112,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
         const audience = request.audience ?? asker.clientId
         await checkAudiences(tx, asker, audience, Date.parse(now))
-        const readSince = new Date(Date.parse(request.asOf ?? now) - deps.freshForMs).toISOString()
-        const { asOf, accounts } = await deps.listOwned(tx, asker, { asOf: request.asOf, readSince, assetId })
+        const { freshForMs } = deps
+        const { asOf, accounts } = await deps.listOwned(tx, asker, { asOf: request.asOf, freshForMs, assetId })
         const { holds, grade, error } = judge(count(accounts, deps.accountsOf), request)
         const id = randomUUID()
         const { grantId } = asker

@@ -17,8 +17,8 @@ import { dayOf, graded, heldColumns, heldCtes, ofConnection, price } from './pos
 export interface OwnedRequest {
   /** The latest moment that is wanted; undefined for the newest to which all accounts that are fresh were read. */
   asOf: string | undefined
-  /** An account that was not read since then is not fresh. */
-  readSince: string
+  /** An account that was not read for this long before the moment that is wanted, or the present, is not fresh. */
+  freshForMs: number
   /** Null for the value of everything in dollars. */
   assetId: string | null
 }
@@ -52,8 +52,10 @@ export interface Owned {
 
 const isOwned = `s.connection_type in ('api_key', 'oauth2')`
 const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
+// PostgreSQL has years before the first that ISO 8601 writes with four digits.
+const freshSince = `coalesce($3::timestamptz, $2) - make_interval(secs => $4::double precision / 1000)`
 const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
-  ${readAt} as read_at, coalesce(${readAt} >= $4::timestamptz, false) as is_fresh`
+  ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
 
 const total = 'h.liquid + h.staked'
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
@@ -116,9 +118,9 @@ const ownedText = knownUserText({
 export async function listOwned(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,
-  { asOf, readSince, assetId }: OwnedRequest,
+  { asOf, freshForMs, assetId }: OwnedRequest,
 ): Promise<Owned> {
-  const values = [userKey, sql.now(), asOf ?? null, readSince, assetId]
+  const values = [userKey, sql.now(), asOf ?? null, freshForMs, assetId]
   const { as_of, accounts } = await sql.row<{ as_of: string; accounts: OwnedAccount[] }>(ownedText, values)
   return { asOf: as_of, accounts }
 }

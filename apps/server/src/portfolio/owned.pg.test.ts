@@ -83,15 +83,7 @@ describe('the accounts of a claim', async () => {
     return at
   }
   const list = (userKey: string, more: Partial<OwnedRequest> = {}): Promise<Owned> =>
-    listOwned(
-      db,
-      { userKey },
-      {
-        ...{ asOf: undefined, assetId: bitcoin.assetId },
-        readSince: new Date(Date.parse(more.asOf ?? db.now()) - dayMs).toISOString(),
-        ...more,
-      },
-    )
+    listOwned(db, { userKey }, { asOf: undefined, assetId: bitcoin.assetId, freshForMs: dayMs, ...more })
   const amounts = ({ accounts }: Owned): string[] => accounts.map(({ certain }) => certain)
   const totalOf = ({ accounts }: Owned): string => sum(accounts.map(({ certain }) => certain))
 
@@ -229,7 +221,7 @@ describe('the accounts of a claim', async () => {
         if (kind === 'read') await readAndJudge(giver)
         else if (giver !== taker) await move(giver, taker, giver.held)
       }
-      const everRead = { readSince: new Date(0).toISOString() }
+      const everRead = { freshForMs: 365 * dayMs }
       assert.equal(totalOf(await list(userKey, everRead)), '3')
     })
     await fc.assert(story, { numRuns: 12, endOnFailure: true })

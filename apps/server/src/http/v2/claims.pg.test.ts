@@ -132,6 +132,13 @@ describe('POST /accounts/v2/claims', async () => {
     await api.service.db.execute(`update connections set connection_type = 'api_key'`)
   })
 
+  it('200: the first moment that can be written is before everything', async () => {
+    const { access_token: bearer } = await api.signIn('ned', { scope: 'claims:read', providers: [] })
+    const first = '0001-01-01T00:00:00.000Z'
+    const { data } = await ask(holding(held, { as_of: first, grades: ['unprovable'] }), bearer)
+    assert.deepEqual([data.holds, data.as_of], [false, first])
+  })
+
   it('200: an asset that was never seen is answered like one that the user does not hold', async () => {
     const { access_token: bearer } = await api.signIn('yan', { scope: 'claims:read', providers: [] })
     const grades = ['proved', 'explained', 'unprovable', 'open']
