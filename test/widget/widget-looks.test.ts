@@ -203,6 +203,24 @@ describe('the widget under other conditions', () => {
       await events.filter({ hasText: /^Bitcoin .* · 60 times$/ }).waitFor()
       await events.filter({ hasText: /^Solana (?!.* times)/ }).waitFor()
       assert.equal(await events.count(), 2)
+      const insertClaim = (audience: string): Promise<unknown> =>
+        service.db.execute(
+          `insert into claims (user_key, grant_id, id, claim, asset_id, amount, as_of, holds, grade, audience, made_at)
+           select user_key, g.id, $2, 'holds_at_least', 'crypto:bitcoin', 2, '2026-03-02T10:11:00Z', true, 'proved', $2, $3
+           from grants g join users using (user_key) where email = $1`,
+          [email, audience, service.db.now()],
+        )
+      const recipient = `https://lender.example/${'a'.repeat(200)}`
+      await insertClaim(recipient)
+      await insertClaim(clientId)
+      await page.reload()
+      await page.getByText('What it asked').click()
+      const claims = page.getByRole('listitem').filter({ hasText: 'Do you hold at least 2 bitcoin? Yes' })
+      await claims.getByText(`For ${recipient}`, { exact: true }).waitFor()
+      await claims.getByText('For Northwind', { exact: true }).waitFor()
+      assert.equal(await claims.getByText(/^As of .*2026/).count(), 2)
+      const tooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+      assert.equal(await page.evaluate(tooWide), false, 'a long recipient breaks its line')
       await seeAccessible(page, 'manage')
       await button(page, 'Remove Kraken').click()
       await seeAccessible(page, 'manage, question')

@@ -154,7 +154,7 @@ function GrantItem({ grant, rights, onRevoke }: GrantItemProps): JSX.Element {
   )
 }
 
-function Learned({ grant }: { grant: Pick<Grant, 'accesses' | 'claims'> }): JSX.Element {
+function Learned({ grant }: { grant: Pick<Grant, 'client' | 'accesses' | 'claims'> }): JSX.Element {
   const { t, moment } = useSpeech()
   const accessLines = pickNewest(toAccessLines(grant.accesses), accessLinesMax)
   const last = accessLines[0]
@@ -164,7 +164,7 @@ function Learned({ grant }: { grant: Pick<Grant, 'accesses' | 'claims'> }): JSX.
         <p class="secondary">{t('manage.read_last', { what: t(last.what), date: moment(last.lastAt) })}</p>
       )}
       {last !== undefined && <AccessLines accessLines={accessLines} />}
-      {grant.claims.length > 0 && <Claims claims={grant.claims} />}
+      {grant.claims.length > 0 && <Claims claims={grant.claims} client={grant.client} />}
     </>
   )
 }
@@ -188,15 +188,15 @@ function AccessLines({ accessLines }: { accessLines: readonly AccessLine[] }): J
   )
 }
 
-/** What the application asked, and the answer it got. */
-function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
+/** What the application asked, the answer it got, and for whom; by default that is the application itself. */
+function Claims({ claims, client }: { claims: readonly Claim[]; client: Grant['client'] }): JSX.Element {
   const { t, moment } = useSpeech()
   return (
     <details class="accesses">
       <summary>{t('manage.claims')}</summary>
       <ul class="numbers">
         {claims.map((one) => (
-          <li key={`${one.made_at} ${one.claim} ${one.amount}`}>
+          <li key={`${one.made_at} ${one.claim} ${one.amount} ${one.audience}`}>
             <span>{moment(one.made_at)}</span>
             <span>
               {one.asset_id === null
@@ -206,6 +206,10 @@ function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
                 ? t('manage.claim_unanswered')
                 : t(one.holds ? 'manage.claim_yes' : 'manage.claim_no')}
             </span>
+            <span class="recipient">
+              {t('manage.claim_for', { audience: one.audience === client.client_id ? client.name : one.audience })}
+            </span>
+            <span>{t('manage.claim_as_of', { date: moment(one.as_of) })}</span>
           </li>
         ))}
       </ul>

@@ -375,6 +375,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.claim_yes': 'Ja',
   'manage.claim_no': 'Nein',
   'manage.claim_unanswered': 'Nicht beantwortet',
+  'manage.claim_for': 'Für {audience}',
+  'manage.claim_as_of': 'Stand: {date}',
   'manage.ended_grants': 'Beendete Zugriffe',
   'manage.was_granted': 'von {from} bis {until}',
   'manage.ended_by_you': 'Von Ihnen beendet',

@@ -347,6 +347,8 @@ export const en = {
   'manage.claim_yes': 'Yes',
   'manage.claim_no': 'No',
   'manage.claim_unanswered': 'Not answered',
+  'manage.claim_for': 'For {audience}',
+  'manage.claim_as_of': 'As of {date}',
   'manage.ended_grants': 'Access that has ended',
   'manage.was_granted': 'from {from} until {until}',
   'manage.ended_by_you': 'Ended by you',

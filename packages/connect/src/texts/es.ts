@@ -356,6 +356,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.claim_yes': 'Sí',
   'manage.claim_no': 'No',
   'manage.claim_unanswered': 'Sin respuesta',
+  'manage.claim_for': 'Para {audience}',
+  'manage.claim_as_of': 'A fecha de {date}',
   'manage.ended_grants': 'Accesos terminados',
   'manage.was_granted': 'desde el {from} hasta el {until}',
   'manage.ended_by_you': 'Terminado por ti',

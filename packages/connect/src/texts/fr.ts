@@ -368,6 +368,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.claim_yes': 'Oui',
   'manage.claim_no': 'Non',
   'manage.claim_unanswered': 'Sans réponse',
+  'manage.claim_for': 'Pour {audience}',
+  'manage.claim_as_of': 'État au {date}',
   'manage.ended_grants': 'Accès terminés',
   'manage.was_granted': 'du {from} au {until}',
   'manage.ended_by_you': 'Terminé par vous',

@@ -335,6 +335,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.claim_yes': 'はい',
   'manage.claim_no': 'いいえ',
   'manage.claim_unanswered': '回答なし',
+  'manage.claim_for': '宛先：{audience}',
+  'manage.claim_as_of': '{date} 時点',
   'manage.ended_grants': '終了したアクセス',
   'manage.was_granted': '{from}から{until}まで',
   'manage.ended_by_you': 'あなたが終了しました',

@@ -351,6 +351,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.claim_yes': 'Sim',
   'manage.claim_no': 'Não',
   'manage.claim_unanswered': 'Sem resposta',
+  'manage.claim_for': 'Para {audience}',
+  'manage.claim_as_of': 'Situação em {date}',
   'manage.ended_grants': 'Acessos encerrados',
   'manage.was_granted': 'de {from} até {until}',
   'manage.ended_by_you': 'Encerrado por você',

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
 import { ProofGrade } from '../proof.ts'
-import { isoTimeParameter, parameter, text, time } from '../values.ts'
+import { isoTimeParameter, line, parameter, text, time } from '../values.ts'
 import { claimStatement, errorsNone } from './examples.ts'
 
 const amount = (description: string) =>
@@ -27,7 +27,7 @@ const common = {
     .max(4)
     .optional()
     .meta({ description: 'How well the data has to be proved; by default proved or explained.' }),
-  audience: text(255)
+  audience: line(255)
     .optional()
     .meta({ description: 'The intended recipient of the statement; by default this client.' }),
 }

@@ -187,6 +187,8 @@ describe('POST /accounts/v2/claims', async () => {
       [holding(held, { as_of: '2999-01-01T00:00:00Z' }), 'as_of', /must not be after the present, \d{4}-.*Z, got /],
       [holding(held, { as_of: 'yesterday' }), 'as_of', /must be ISO 8601/],
       [holding(held, { audience: '' }), 'audience', /must not be empty/],
+      [holding(held, { audience: 'a lender\u202e' }), 'audience', /must be one line/],
+      [holding(held, { audience: 'a lender\nNobody else' }), 'audience', /must be one line/],
       [{ ...holding(held), claim: 'is_rich' }, 'claim', /must be value_at_least or holds_at_least/],
     ]
     for (const [body, parameter, rule] of cases) {
