@@ -36,6 +36,11 @@ export function toAccountsProvider(providerId: string): string {
   return byId.get(providerId)?.accountsOf ?? providerId
 }
 
+/** The providers whose lists have every movement of an account. */
+export function listWholeLedgers(): string[] {
+  return definitions.filter(({ listsEveryMovement }) => listsEveryMovement).map(({ metadata }) => metadata.provider_id)
+}
+
 /** Where users sign in; undefined for a provider without sign-in. */
 export function findSignIn(providerId: string): SignIn | undefined {
   return byId.get(providerId)?.signIn

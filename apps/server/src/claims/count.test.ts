@@ -7,7 +7,7 @@ import type { OwnedAccount } from '../portfolio/index.ts'
 import { count } from './count.ts'
 
 const of = (name: string, amount: string, more: Partial<OwnedAccount> = {}): OwnedAccount => ({
-  ...{ providerId: 'bank', fingerprint: name, fingerprintOf: 'account', grade: 'proved', isFresh: true },
+  ...{ providerId: 'bank', fingerprint: name, fingerprintOf: 'account', grade: 'proved', isKnown: true },
   ...{ amount: parseDecimal(amount), certain: parseDecimal(amount), ...more },
 })
 const byKey = { fingerprintOf: 'key' } as const
@@ -40,7 +40,7 @@ describe('the sum of a user’s accounts', () => {
   })
 
   it('has no limit above while an account was not read, and takes no grade from it', () => {
-    const stale = of('b', '0', { isFresh: false, grade: 'open' })
+    const stale = of('b', '0', { isKnown: false, grade: 'open' })
     assert.deepEqual(count([of('a', '1'), stale], accountsOf), { least: '1', most: undefined, grade: 'proved' })
     assert.deepEqual(count([stale], accountsOf), { least: '0', most: undefined, grade: 'unprovable' })
   })

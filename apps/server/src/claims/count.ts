@@ -24,9 +24,9 @@ const grades: readonly Grade[] = ['open', 'unprovable', 'explained', 'proved']
 
 /** `accountsOf`: the provider that a brand shares its accounts with, or the provider itself. */
 export function count(owned: readonly OwnedAccount[], accountsOf: (providerId: string) => string): Counted {
-  const fresh = owned.filter(({ isFresh }) => isFresh)
-  const ofExchanges = [...Map.groupBy(fresh, ({ providerId }) => accountsOf(providerId)).values()].map(countExchange)
-  const isBounded = owned.every(({ isFresh, amount }) => isFresh && amount !== null)
+  const known = owned.filter(({ isKnown }) => isKnown)
+  const ofExchanges = [...Map.groupBy(known, ({ providerId }) => accountsOf(providerId)).values()].map(countExchange)
+  const isBounded = owned.every(({ isKnown, amount }) => isKnown && amount !== null)
   const counted = ofExchanges.flatMap((one) => one.counted)
   return {
     least: sumOf(counted),

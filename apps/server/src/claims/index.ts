@@ -59,6 +59,8 @@ export interface ClaimsDeps {
    * for all accounts, and a key that was deleted would set it back for as long as the connection stays.
    */
   freshForMs: number
+  /** The providers whose lists have every movement of an account. */
+  wholeLedgers: readonly string[]
   /** The provider that a brand shares its accounts with, or the provider itself. */
   accountsOf(providerId: string): string
 }
@@ -112,8 +114,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
         const audience = request.audience ?? asker.clientId
         await checkAudiences(tx, asker, audience, Date.parse(now))
-        const { freshForMs } = deps
-        const { asOf, accounts } = await deps.listOwned(tx, asker, { asOf: request.asOf, freshForMs, assetId })
+        const { freshForMs, wholeLedgers } = deps
+        const wanted = { asOf: request.asOf, freshForMs, assetId, wholeLedgers }
+        const { asOf, accounts } = await deps.listOwned(tx, asker, wanted)
         const { holds, grade, error } = judge(count(accounts, deps.accountsOf), request)
         const id = randomUUID()
         const { grantId } = asker
@@ -199,7 +202,7 @@ function judge(
 }
 
 const notAllCounted =
-  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read for a day or more, a second key that may belong to the same account, or a movement at the time of a reading. Ask again later.'
+  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read within minutes of the others, or not for a day, a second key that may belong to the same account, or a movement at the time of a reading. Refresh all accounts together, wait until they have been read once more, and ask again.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

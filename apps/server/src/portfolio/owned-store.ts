@@ -6,6 +6,10 @@
  * the history is known up to the newest reading that was judged (`proof_balances_at`), which is one run old. A newer
  * reading may contain coins whose arrival is not in the history yet, so it does not lead back. An account that was never
  * judged has only its reading.
+ *
+ * Most histories lack some kinds of movement. Their sums are right at the readings, and say nothing of the time between
+ * two of them: a coin can leave without a record, be counted elsewhere, and come back. So what such an account held is
+ * known only within minutes of a reading of its own, as far as that reading found it.
  */
 import type { Decimal } from '@assay/core'
 import type { Grade } from '../connections/index.ts'
@@ -21,6 +25,8 @@ export interface OwnedRequest {
   freshForMs: number
   /** Null for the value of everything in dollars. */
   assetId: string | null
+  /** The providers whose lists have every movement of an account. */
+  wholeLedgers: readonly string[]
 }
 
 export interface OwnedAccount {
@@ -30,17 +36,14 @@ export interface OwnedAccount {
   fingerprintOf: 'account' | 'key'
   /** Of the asset, or of the account; `unprovable` before there is a verdict. */
   grade: Grade
-  /** False where nothing is known of the moment; the amounts are 0 then. */
-  isFresh: boolean
+  /** False where too little is known of the moment; the amounts are 0 then. */
+  isKnown: boolean
   /**
-   * The amount of the asset, or the value of everything that has a price, without spam. Null where it may be more: a
-   * record is not settled, and the history may lead back to too little.
+   * At most this much of the asset, or this value of everything that has a price, without spam. Null where it may be
+   * more: a record is not settled, and the history may lead back to too little.
    */
   amount: Decimal | null
-  /**
-   * The same, where an asset that is not proved, or was not yet at that moment, counts only as far as a reading before
-   * the moment found it: what came since may be missing from the history, which then leads back to too much.
-   */
+  /** At least this much: a reading near the moment found it, or the history has every movement and is proved. */
   certain: Decimal
 }
 
@@ -56,6 +59,24 @@ const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
 const freshSince = `coalesce($3::timestamptz, $2) - make_interval(secs => $4::double precision / 1000)`
 const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
   ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
+
+/**
+ * Two accounts are never read in the same second: a refresh of all of them takes up to a few minutes where providers
+ * limit calls. Whoever moves a coin from one account to another between such readings can have it counted twice.
+ */
+const nearMinutes = 5
+
+// The readings around the moment. All balances are read at once, so the change of one of them shows when that was.
+const nearReadings = `
+  select s.connection_key, max(r.at) filter (where r.at <= m.at) as before_at, min(r.at) filter (where r.at > m.at) as after_at
+  from moment m cross join shown s
+  cross join lateral (
+    select s.balances_since as at union all select s.read_at
+    union all select o.observed_at from observed_balances o where ${ofConnection('o', 's')}
+    union all select o.seen_until from observed_balances o where ${ofConnection('o', 's')}) r
+  where ${isOwned} and s.is_fresh and r.at <= s.read_at
+    and r.at between m.at - interval '${nearMinutes} minutes' and m.at + interval '${nearMinutes} minutes'
+  group by s.connection_key, m.at`
 
 const total = 'h.liquid + h.staked'
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
@@ -83,44 +104,63 @@ const isAskedUnsettled = isUnsettled(
 const moment = `coalesce(least($3::timestamptz,
   (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
 
+const listsEverything = 's.provider_id = any($6::text[])'
+const isLedgerProved = `(${listsEverything} and h.grade = 'proved' and s.proved_since <= m.at)`
+
+// What a reading near the moment found: the same as a reading before it did, or the history leads back from it. An asset
+// that is in neither was not found. (Rows of observed_balances are thinned out, but never at the newest readings.)
+const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
+  when n.before_at is null and r.next_at <= n.after_at then ${total} else 0 end`
+
 const ownedText = knownUserText({
   columns,
   result: `select * from (
     with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
+    near as materialized (${nearReadings}),
     counted as (
-      select h.connection_key, sum(u.value * (${total})) as amount,
-        sum(u.value * case when h.grade = 'proved' and s.proved_since <= m.at and not ${isUnsettled('q.asset_key = h.asset_key')}
-            then ${total}
-          else least(${total}, h.before) end) as certain
-      from moment m cross join (${graded}) h
+      select h.connection_key, sum(u.value * held.most) as amount, sum(u.value * held.least) as certain
+      from moment m cross join (${graded('h.before <> 0')}) h
       join shown s on s.connection_key = h.connection_key
+      join around r on r.connection_key = h.connection_key and r.asset_key = h.asset_key
+      left join near n on n.connection_key = h.connection_key
       join assets a on a.asset_key = h.asset_key
       cross join lateral (${price}) p
       cross join lateral (select ${unitValue} as value) u
+      cross join lateral (
+        select case when ${isLedgerProved} then ${total} else greatest(${total}, ${found}) end as most,
+          least(case when ${isLedgerProved} then ${total} else least(${total}, ${found}) end,
+            case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
       where ${isCounted} group by h.connection_key
+    ), accounts as (
+      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, s.is_fresh and (
+          ${listsEverything} and coalesce(${gradeThen} = 'proved', false)
+          or n.connection_key is not null) as is_known
+      from moment m
+      join shown s on ${isOwned}
+      left join near n on n.connection_key = s.connection_key
+      left join lateral (
+        select g.grade from asset_grades g join assets a on a.asset_key = g.asset_key
+        where ${ofConnection('g', 's')} and a.id = $5::text) asked on true
     )
     select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
-        'grade', coalesce(${gradeThen}, 'unprovable'), 'isFresh', s.is_fresh,
-        'amount', case when m.at = s.read_at or not ${isAskedUnsettled}
+        'grade', s.grade, 'isKnown', s.is_known,
+        'amount', case when not s.is_known then '0' when m.at = s.read_at or not ${isAskedUnsettled}
           then trim_scale(coalesce(c.amount, 0))::text end,
-        'certain', trim_scale(coalesce(c.certain, 0))::text
+        'certain', trim_scale(coalesce(case when s.is_known then c.certain end, 0))::text
       ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
     from moment m
-    left join shown s on ${isOwned}
+    left join accounts s on true
     left join counted c on c.connection_key = s.connection_key
-    left join lateral (
-      select g.grade from asset_grades g join assets a on a.asset_key = g.asset_key
-      where ${ofConnection('g', 's')} and a.id = $5::text) asked on true
     group by m.at) owned`,
 })
 
 export async function listOwned(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,
-  { asOf, freshForMs, assetId }: OwnedRequest,
+  { asOf, freshForMs, assetId, wholeLedgers }: OwnedRequest,
 ): Promise<Owned> {
-  const values = [userKey, sql.now(), asOf ?? null, freshForMs, assetId]
+  const values = [userKey, sql.now(), asOf ?? null, freshForMs, assetId, wholeLedgers]
   const { as_of, accounts } = await sql.row<{ as_of: string; accounts: OwnedAccount[] }>(ownedText, values)
   return { asOf: as_of, accounts }
 }

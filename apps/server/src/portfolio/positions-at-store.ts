@@ -155,16 +155,17 @@ export const heldColumns = 'c.balances_since, c.history_from, c.proved_since'
 const gradeThen = `case when g.grade = 'open' or coalesce(s.proved_since, s.balances_since) <= ${at} then g.grade end`
 
 /**
- * Positions `h` with what is known of their assets; those of zero and zero are not listed. Neither is less than zero of a
- * token that a stranger sent: its contract reported a transfer that never changed a balance.
+ * Positions `h` with what is known of their assets; those of zero and zero are not listed, unless `also` wants them.
+ * Neither is less than zero of a token that a stranger sent: its contract reported a transfer that never changed a
+ * balance.
  */
-export const graded = `
+export const graded = (also = 'false'): string => `
   select h.*, coalesce(present.spam, g.spam, false) as spam, coalesce(${gradeThen}, 'unprovable') as grade
   from held h
   join wanted s on s.connection_key = h.connection_key
   left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key
   left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
-  where (h.liquid <> 0 or h.staked <> 0)
+  where (h.liquid <> 0 or h.staked <> 0 or ${also})
     and not (h.is_derived and h.liquid + h.staked < 0 and coalesce(g.uninvited, false))`
 
 const item = positionItem({
@@ -180,7 +181,7 @@ const statement = positionsText(
     'readings',
   )}
    select ${item} as item, s.id as place, a.symbol, a.id as asset_id
-   from (${graded}) h
+   from (${graded()}) h
    join wanted s on s.connection_key = h.connection_key
    join assets a on a.asset_key = h.asset_key
    cross join lateral (${price}) p

@@ -128,6 +128,11 @@ export interface ProviderDefinition {
    * under each.
    */
   accountsOf?: string
+  /**
+   * Set where the lists have every movement of the account, whatever its kind: what was held between two readings of the
+   * balances is then certain. Elsewhere coins can leave and come back without a record, and the sums are right again.
+   */
+  listsEveryMovement?: true
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
   /** The connector's `version` if it is not 1, for processes that never load the connector. */

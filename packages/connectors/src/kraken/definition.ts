@@ -74,6 +74,8 @@ export const krakenDefinition = {
   ],
   // A withdrawal on hold was returned after weeks. An Earn reference was reused after months.
   storySpanMs: 30 * dayMs,
+  // The ledger is the account's book: every entry has the balance after it.
+  listsEveryMovement: true,
   settlesMs: 2_000,
   // 2: a withdrawal on hold has left the balance.
   connectorVersion: 2,

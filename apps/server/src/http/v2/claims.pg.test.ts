@@ -229,7 +229,7 @@ describe('POST /accounts/v2/claims', async () => {
       [narrow.user_id],
     )
     const account: OwnedAccount = {
-      ...{ providerId: 'kraken', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved', isFresh: true },
+      ...{ providerId: 'kraken', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved', isKnown: true },
       ...{ amount: held, certain: held },
     }
     const owned = { asOf: db.now(), accounts: [account] }
@@ -237,6 +237,7 @@ describe('POST /accounts/v2/claims', async () => {
       createClaims({
         ...{ db, secrets: [Buffer.alloc(32, secret)], issuer: api.url, sandbox: true },
         ...{ listOwned: async () => owned, accountsOf: (providerId) => providerId, freshForMs: 86_400_000 },
+        wholeLedgers: [],
       })
     const request = { claim: 'holds_at_least', assetId: 'crypto:bitcoin', amount: parseDecimal('0.00000001') } as const
     const asker = { ...owner, clientId: 'cli_demo' }
