@@ -134,7 +134,7 @@ const ownedText = knownUserText({
     ), accounts as (
       select s.*, coalesce(${gradeThen}, 'unprovable') as grade, s.is_fresh and (
           ${listsEverything} and coalesce(${gradeThen} = 'proved', false)
-          or n.connection_key is not null) as is_known
+          or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m
       join shown s on ${isOwned}
       left join near n on n.connection_key = s.connection_key

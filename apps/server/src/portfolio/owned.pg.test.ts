@@ -188,6 +188,27 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual([back?.isKnown, back?.certain, back?.amount], [true, '0', '1'])
   })
 
+  it('are not known before they began, unless the whole history shows that there was nothing', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [first, second] = accounts as [Account, Account]
+    await record(first, one, 'deposit')
+    await readAndJudge(first)
+    await db.clock.advance(20_000)
+    await record(second, one, 'deposit')
+    await readAndJudge(second, 'open')
+    assert.deepEqual(known(await list(userKey)), [true, false])
+    await judge(second, 'proved')
+    const owned = await list(userKey)
+    assert.deepEqual(
+      [known(owned), amounts(owned)],
+      [
+        [true, true],
+        ['1', '0'],
+      ],
+    )
+    assert.deepEqual(known(await list(userKey, partial)), [true, false])
+  })
+
   it('do not hold coins that the newest reading found and whose arrival is not in the history yet', async () => {
     const { userKey, accounts } = await openAccounts(2)
     const [from, to] = accounts as [Account, Account]
