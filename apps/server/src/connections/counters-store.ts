@@ -4,7 +4,7 @@
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'
-import type { Grade } from './store.ts'
+import { toUnprovedAt, type Grade } from './store.ts'
 
 /** How a connection's transactions changed. */
 export interface CountedTransactions {
@@ -69,12 +69,12 @@ export interface CountedProof {
   walkedAt: string | null
 }
 
-/** The next reading to judge is the newest, or a later one if the newest is not whole. */
 export async function recordProof(tx: Sql, ref: ConnectionRef, proof: CountedProof): Promise<void> {
   await tx.execute(
-    `update connections set proof_grade = $3, proof_checked_at = $4::timestamptz, proof_balances_at = $5::timestamptz,
+    `update connections c set proof_grade = $3, proof_checked_at = $4::timestamptz, proof_balances_at = $5::timestamptz,
        proved_since = $6::timestamptz, complete_since = $7::timestamptz, proof_walked_at = $8::timestamptz,
-       unproved_at = case when $5::timestamptz < unproved_at then unproved_at when not balances_failed then balances_at end
+       unproved_at = case when $5::timestamptz < c.unproved_at then c.unproved_at
+         else ${toUnprovedAt('$5::timestamptz')} end
      where user_key = $1::bigint and connection_key = $2`,
     [
       ...[...keysOf(ref), proof.grade, tx.now(), proof.balancesAt],

@@ -232,6 +232,14 @@ export async function findInterval(sql: Sql, ref: ConnectionRef, schedule: Sched
 }
 
 /**
+ * SQL over a connection `c`: the reading that waits for its verdict once the one at `judged` has it. It is the newest;
+ * none waits if that is the judged one, or not whole. A judged reading that waited on would keep its place from all
+ * later ones.
+ */
+export const toUnprovedAt = (judged: string): string =>
+  `case when c.balances_at > ${judged} and not c.balances_failed then c.balances_at end`
+
+/**
  * The whole end of a run that found nothing: one statement, because most runs find nothing. Otherwise it does nothing
  * and returns false, and `recordConnectionRead` decides. It announces nothing, because nothing has changed.
  *
@@ -260,8 +268,7 @@ export async function recordIdleRead(
        update connections c set last_synced_at = $4::timestamptz, next_sync_at = p.next_at,
          proof_checked_at = case when ${isProved} then $4::timestamptz else c.proof_checked_at end,
          proof_balances_at = case when ${isProved} then c.unproved_at else c.proof_balances_at end,
-         unproved_at = case when (${isProved}) is not true then c.unproved_at
-           when not c.balances_failed then c.balances_at end
+         unproved_at = case when ${isProved} then ${toUnprovedAt('c.unproved_at')} else c.unproved_at end
        from planned p
        where c.user_key = $1::bigint and c.user_key = p.user_key and c.connection_key = p.connection_key
          and c.key_lane = $3 and c.status = 'active' and c.synced_count = c.transaction_count

@@ -105,6 +105,19 @@ describe('a proof', async () => {
     }
   })
 
+  it('is about the newest reading, even if a run finds news that moves no balance', async () => {
+    const ref = await connectRead('empty')
+    const first = await find(ref)
+    await engine.moveClock(hourMs)
+    const readAt = engine.clock.now()
+    await engine.ledger.keepHoldings(ref, 'kraken', [])
+    const reach = await reachOf(ref)
+    assert.ok(reach)
+    await engine.proof.prove(ref, source, { ...reach, untilMs: readAt + hourMs })
+    const { observedAt } = await find(ref)
+    assert.ok(Date.parse(observedAt ?? '') >= Math.floor(readAt), `${observedAt}, first ${first.observedAt}`)
+  })
+
   it('shows rows and summary of one snapshot, even if a verdict is written during the read', async () => {
     const ref = await connectRead('default')
     const before = await find(ref)
