@@ -84,21 +84,40 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
       .map(({ list, window }) => ({ ...toKey(list), window, from: undefined }))
     return (await store.closeWindows(sql, ref, closings)) === closings.length
   }
-  const hasMarks = finished.some((window) => isMarkNew(reading, window) || isBack(reading, window))
   const pages = finished.map(toShown)
   const isSilent = pages.every(
     ({ records, withdrawn, complete }) => records.length + withdrawn.length === 0 && !complete,
   )
   // In a first read nearly everything is new.
   const isNew =
-    hasMarks ||
+    finished.some((window) => isBack(reading, window)) ||
     (!isSilent && (opened.status === 'syncing' || (await deps.ledger.hasNews(deps.db, ref, opened.connector, pages))))
   if (isNew) {
     const kept = await commit(deps, reading, finished, close)
     if (kept === 'kept') reading.onProgress(finished.reduce((sum, { records }) => sum + records.length, 0))
     return kept
   }
-  return (await close(deps.db, { doubts: [] })) ? 'kept' : 'overtaken'
+  return keepWithoutNews(deps, reading, finished, close)
+}
+
+/** A mark that says how far a list was read may move with every run, and is no news of the account. */
+async function keepWithoutNews(
+  { db }: ReadingDeps,
+  reading: Reading,
+  finished: readonly FinishedWindow[],
+  close: (sql: Sql, kept: Pick<KeptPages, 'doubts'>) => Promise<boolean>,
+): Promise<Kept> {
+  const marks = listMarks(reading, finished)
+  if (marks.length === 0) return (await close(db, { doubts: [] })) ? 'kept' : 'overtaken'
+  const kept = await refusable(() =>
+    db.transaction(async (tx) => {
+      if (!(await close(tx, { doubts: [] }))) throw new Refused()
+      await store.keepLastingMarks(tx, reading.ref, marks)
+    }),
+  )
+  if (kept === 'overtaken') return kept
+  noteMarks(reading, finished)
+  return 'kept'
 }
 
 /**
@@ -182,9 +201,7 @@ async function commit(
   keepMore: (tx: Sql) => Promise<boolean> = async () => true,
 ): Promise<Kept> {
   const { ref, opened } = reading
-  const marks = windows.flatMap((window) =>
-    isMarkNew(reading, window) ? [{ ...toKey(window.list), lastingMark: window.lastingMark ?? '' }] : [],
-  )
+  const marks = listMarks(reading, windows)
   const back = windows.filter((window) => isBack(reading, window))
   const sinceMs = performance.now()
   const done = await refusable(() =>
@@ -201,8 +218,7 @@ async function commit(
   if (done === 'overtaken') return done
   deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
   for (const window of windows) noteDoubt(reading, window, done.doubts)
-  for (const { list, lastingMark } of windows)
-    if (lastingMark !== undefined) standingOfList(reading, list).lastingMark = lastingMark
+  noteMarks(reading, windows)
   for (const { list } of back) standingOfList(reading, list).goneSinceMs = undefined
   reading.hasNews = true
   reading.recordsAdded += done.added
@@ -238,8 +254,21 @@ function isBack(reading: Reading, { list }: FinishedWindow): boolean {
   return standingOfList(reading, list).goneSinceMs !== undefined
 }
 
-function isMarkNew(reading: Reading, { list, lastingMark }: FinishedWindow): boolean {
-  return lastingMark !== undefined && lastingMark !== standingOfList(reading, list).lastingMark
+/** Those that differ from what is kept. */
+function listMarks(
+  reading: Reading,
+  windows: readonly FinishedWindow[],
+): { stream: string; partition: string; lastingMark: string }[] {
+  return windows.flatMap(({ list, lastingMark }) =>
+    lastingMark === undefined || lastingMark === standingOfList(reading, list).lastingMark
+      ? []
+      : [{ ...toKey(list), lastingMark }],
+  )
+}
+
+function noteMarks(reading: Reading, windows: readonly FinishedWindow[]): void {
+  for (const { list, lastingMark } of windows)
+    if (lastingMark !== undefined) standingOfList(reading, list).lastingMark = lastingMark
 }
 
 function toKey({ stream, partition }: List): { stream: string; partition: string } {

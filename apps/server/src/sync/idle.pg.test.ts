@@ -13,8 +13,8 @@ describe('a run that finds nothing new', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  const connectRead = async (scenario: string): Promise<Connected> => {
-    const ref = await engine.connect(await engine.newOwner(), scenario)
+  const connectRead = async (scenario: string, providerId?: string): Promise<Connected> => {
+    const ref = await engine.connect(await engine.newOwner(), scenario, providerId)
     await engine.drain({ delayed: true })
     return ref
   }
@@ -94,6 +94,36 @@ describe('a run that finds nothing new', async () => {
       jobs.map(({ due_ms }) => due_ms >= plannedMs - 1 && due_ms <= plannedMs + hourMs),
       [true],
     )
+  })
+
+  it('sends at most 15 statements beside those of its calls, where the marks of lists move with every run', async () => {
+    // Binance has a list of trades for each pair, whose mark says when the list was last read to its end.
+    const account = await engine.newAccount('empty', 'binance')
+    await engine.control(`accounts/${account.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'BTC', amount: '1' }],
+    })
+    await engine.moveClock(minuteMs)
+    const owner = await engine.newOwner()
+    const { connectionId } = await engine.add(owner, account, { providerId: 'binance' })
+    assert.ok(connectionId)
+    const ref = { ...(await engine.toRef(owner, connectionId)), ...account }
+    await engine.drain({ delayed: true })
+    const findJudged = (): Promise<{ judged: string }> =>
+      db.row('select proof_balances_at as judged from connections where id = $1', [connectionId])
+    await engine.moveClock(15 * minuteMs)
+    await run(ref)
+    for (let count = 0; count < 2; count += 1) {
+      const { judged } = await findJudged()
+      await engine.moveClock(15 * minuteMs)
+      await refreshPrices()
+      // Each call takes its share of the budgets, and looks whether the provider is known to be away.
+      const statements = (await run(ref)).filter((text) => !/\b(?:budgets|circuits)\b/.test(text))
+      assert.ok(
+        statements.length <= 15,
+        `${statements.length}:\n${statements.map((text) => text.slice(0, 150)).join('\n')}`,
+      )
+      assert.ok((await findJudged()).judged > judged, 'a newer reading was judged')
+    }
   })
 
   it('sends no webhook, and does not touch holdings or users', async () => {
