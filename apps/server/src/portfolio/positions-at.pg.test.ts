@@ -100,6 +100,26 @@ describe('positions at a moment', async () => {
     assert.deepEqual([...methods].toSorted(), ['derived', 'observed'])
   })
 
+  it('have what came and left on one day, even if both were read at once', async () => {
+    const { access, ref } = await newPerson()
+    const firstMs = db.clock.now()
+    await db.clock.advance(60_000)
+    await keepAt(
+      ref,
+      'ledger',
+      ledgerRow('L1', 'R1', { type: 'deposit', amount: '1' }, firstMs),
+      ledgerRow('L2', 'R2', { type: 'withdrawal', amount: '-1' }, firstMs + 20_000),
+    )
+    await derive(ref)
+    await ledger.keepHoldings(ref, 'kraken', [])
+    assert.deepEqual(
+      await Promise.all(
+        [firstMs - 1, firstMs + 10_000, firstMs + 30_000].map(async (at) => toHeld(await listAt(access, at))),
+      ),
+      [{}, { BTC: '1' }, {}],
+    )
+  })
+
   it('are empty before the first record, and have the price of their own time', async () => {
     const { access, ref } = await newPerson()
     const firstMs = db.clock.now()

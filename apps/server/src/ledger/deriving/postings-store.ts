@@ -41,12 +41,15 @@ const insertPostings = `insert into postings
     (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam, amount)
   select $1::bigint, $2::integer, g.* from ${given}`
 
-/** Adds the amounts of the rows of `source` to their days; `sign` is `-` for deleted rows. */
+/**
+ * Adds the amounts of the rows of `source` to their days; `sign` is `-` for deleted rows. A day on which as much came as
+ * left has a row of zero: an asset without any row was never held.
+ */
 const sumUp = (source: string, sign: '' | '-'): string =>
   `insert into daily_changes as d (user_key, connection_key, asset_key, day, amount)
    select $1::bigint, $2::integer, c.asset_key, (c.occurred_at at time zone 'UTC')::date, ${sign}sum(c.amount)
    from ${source} as c where not c.spam
-   group by 3, 4 having sum(c.amount) <> 0
+   group by 3, 4 having ${sign === '-' ? 'sum(c.amount) <> 0' : 'bool_or(c.amount <> 0)'}
    on conflict (user_key, connection_key, asset_key, day) do update set amount = d.amount + excluded.amount`
 
 /** A CTE that marks the assets of `source` to be proved again. */
