@@ -102,6 +102,43 @@ describe('reading a connection', async () => {
     assert.equal((await read(ref)).outcome.kind, 'done')
   })
 
+  it('shows balances beside a debt that they may contain, and never judges them', async () => {
+    const provider = createTestProvider()
+    const tether = { assetId: 'crypto:tether', symbol: 'USDT', name: 'Tether', staked: zero }
+    const balances = [{ ...tether, liquid: parseDecimal('80') }]
+    provider.answerBalances = () => ({ balances, unreadable: ['borrowed USDT'], isInDoubt: true })
+    fill(provider, 2)
+    const ref = await connect(provider)
+    const look = (): Promise<object> =>
+      db.row(
+        `select proof_grade, (select trim_scale(sum(liquid))::text from holdings where ${ofRef}) as held
+         from connections where ${ofRef}`,
+        keysOf(ref),
+      )
+    for (let runs = 0; runs < 2; runs += 1) {
+      await reader.clock.advance(dayMs)
+      await reader.run(ref)
+    }
+    assert.deepEqual(await look(), { proof_grade: null, held: '80' })
+    const [issue] = await reader.connections.listIssues(ref)
+    assert.match(issue?.message ?? '', /“borrowed USDT”/)
+    // The loan was paid back.
+    provider.answerBalances = () => ({ balances })
+    for (let runs = 0; runs < 2; runs += 1) {
+      await reader.clock.advance(dayMs)
+      await reader.run(ref)
+    }
+    assert.notEqual(
+      (
+        await db.row<{ grade: string | null }>(
+          `select proof_grade as grade from connections where ${ofRef}`,
+          keysOf(ref),
+        )
+      ).grade,
+      null,
+    )
+  })
+
   it('keeps none of the balances when there are far more than an account has: each code would become an asset', async () => {
     const provider = createTestProvider()
     provider.answerBalances = () => ({

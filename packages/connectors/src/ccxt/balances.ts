@@ -1,58 +1,106 @@
 /**
  * Holdings, summed over the wallets of an account. ccxt's `total` is free plus on hold; it does not show what is
  * staked.
+ *
+ * What an account owes is not a holding. A balance is what is left when all loans were paid back, and is negative where
+ * borrowed coins were spent: then the history explains it, because a trade with borrowed coins is a trade. Loans are not
+ * transactions (transactions.ts). Whether ccxt's `total` contains them differs by exchange (`borrowed`).
  */
-import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { add, findDecimal, isZero, SourceError, subtract, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import { leaveOutUnreadable } from '../kit/balances.ts'
 import type { Balance, Balances } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
-import { findAbout, type WalletParams } from './catalogue/about.ts'
+import { valueAt } from './answers.ts'
+import { findAbout, type Borrowed, type WalletParams } from './catalogue/about.ts'
 import { readAssetCode } from './assets.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
 import { findElsewhere } from './elsewhere.ts'
 
 const amount = z.union([z.string(), z.number().transform(String)]).nullish()
 const amounts = z.record(z.string(), amount)
-const balanceSchema = z.object({ total: amounts, free: amounts.nullish(), used: amounts.nullish() })
+const balanceSchema = z.object({
+  ...{ total: amounts, free: amounts.nullish(), used: amounts.nullish(), debt: amounts.nullish() },
+  info: z.unknown().optional(),
+})
 
 export async function fetchBalances(
   client: CcxtClient,
   providerId: string,
-): Promise<Pick<Balances, 'balances' | 'unreadable'> & { codes: string[] }> {
+): Promise<Pick<Balances, 'balances' | 'unreadable' | 'isInDoubt'> & { codes: string[] }> {
   // The account may have changed its kind since it was connected.
   if ((await findElsewhere(client, providerId)) !== undefined) return { balances: [], codes: [] }
   const held = new Map<string, Decimal>()
-  const { wallets = [{}] } = findAbout(providerId)
-  for (const wallet of wallets) {
-    for (const [code, quantity] of await fetchWallet(client, [wallet].flat())) {
-      held.set(code, add(held.get(code) ?? zero, quantity))
-    }
+  const doubtful = new Set<string>()
+  const { wallets = [{}], borrowed } = findAbout(providerId)
+  for (const places of wallets) {
+    const wallet = await fetchWallet(client, [places].flat(), borrowed)
+    for (const [code, quantity] of wallet.amounts) held.set(code, add(held.get(code) ?? zero, quantity))
+    for (const code of wallet.doubtful) doubtful.add(code)
   }
   const all = [...held].filter(([, quantity]) => !isZero(quantity)).map(([code, amount]) => ({ code, amount }))
-  const { readable, ...leftOut } = leaveOutUnreadable(providerId, all)
-  return { balances: toBalances(providerId, readable), ...leftOut, codes: readable.map(({ code }) => code) }
-}
-
-/** One wallet, which is in the first of these places that holds something. */
-async function fetchWallet(client: CcxtClient, places: readonly WalletParams[]): Promise<[string, Decimal][]> {
-  for (const params of places) {
-    const amounts = await fetchAmounts(client, params)
-    if (amounts.some(([, quantity]) => !isZero(quantity))) return amounts
+  const { readable, unreadable = [] } = leaveOutUnreadable(providerId, all)
+  const named = [...unreadable, ...[...doubtful].map((code) => `borrowed ${code}`)]
+  return {
+    balances: toBalances(providerId, readable),
+    ...(named.length > 0 && { unreadable: named }),
+    ...(doubtful.size > 0 && { isInDoubt: true }),
+    codes: readable.map(({ code }) => code),
   }
-  return []
 }
 
-async function fetchAmounts(client: CcxtClient, params: WalletParams): Promise<[string, Decimal][]> {
-  const { total, free, used } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
-  return Object.entries(total).map(([code, text]) => {
+interface Wallet {
+  amounts: [string, Decimal][]
+  /** Codes of debts that the amounts may contain. */
+  doubtful: string[]
+}
+
+/** One wallet, which is in the first of these places that holds or owes something. */
+async function fetchWallet(
+  client: CcxtClient,
+  places: readonly WalletParams[],
+  borrowed: 'excluded' | Borrowed | undefined,
+): Promise<Wallet> {
+  for (const params of places) {
+    const wallet = await fetchPlace(client, params, borrowed)
+    if (wallet.amounts.some(([, quantity]) => !isZero(quantity)) || wallet.doubtful.length > 0) return wallet
+  }
+  return { amounts: [], doubtful: [] }
+}
+
+async function fetchPlace(
+  client: CcxtClient,
+  params: WalletParams,
+  borrowed: 'excluded' | Borrowed | undefined,
+): Promise<Wallet> {
+  const { total, free, used, debt, info } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
+  const owing = Object.entries(debt ?? {}).flatMap(([code, text]) =>
+    isZero(toAmount(code, text ?? '0')) ? [] : [code],
+  )
+  const loans = typeof borrowed === 'object' ? await findLoans(client, info, borrowed) : undefined
+  const amounts = Object.entries(total).map(([code, text]): [string, Decimal] => {
     const known = text ?? undefined
     const quantity =
       known === undefined
         ? add(toAmount(code, free?.[code] ?? '0'), toAmount(code, used?.[code] ?? '0'))
         : toAmount(code, known)
-    return [code, quantity]
+    return [code, subtract(quantity, loans?.get(code) ?? zero)]
   })
+  return { amounts, doubtful: borrowed === 'excluded' ? [] : owing.filter((code) => loans?.has(code) !== true) }
+}
+
+const loanRows = z.array(z.record(z.string(), z.unknown())).catch([])
+
+/** What the balance of each code contains of loans, where the exchange's own answer says so. */
+async function findLoans(client: CcxtClient, answer: unknown, borrowed: Borrowed): Promise<Map<string, Decimal>> {
+  const loans = new Map<string, Decimal>()
+  for (const row of loanRows.parse(valueAt(answer, borrowed.rows))) {
+    const [currency, amount] = [row[borrowed.currency], row[borrowed.amount]]
+    if (typeof currency !== 'string' || (typeof amount !== 'string' && typeof amount !== 'number')) continue
+    const code = await client.codeOf(currency)
+    loans.set(code, toAmount(code, String(amount)))
+  }
+  return loans
 }
 
 async function ask(client: CcxtClient, params: WalletParams): Promise<unknown> {

@@ -52,6 +52,8 @@ export interface CcxtClient {
     without?: readonly string[],
   ): Promise<Listed>
   balances(params: Row): Promise<Row>
+  /** ccxt's code of a currency that the exchange calls by this name. */
+  codeOf(name: string): Promise<string>
   /** An endpoint by ccxt's name for it. */
   ask(endpoint: string): Promise<unknown>
   listMarkets(): Promise<ReadonlyMap<string, Market>>
@@ -128,6 +130,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         lastParsed = undefined
         return balances
       }),
+    codeOf: (name) => use('fetchCurrencies', async (exchange) => exchange.safeCurrencyCode(name) ?? name),
     ask: (endpoint) =>
       use(endpoint, async (exchange) => {
         const method = (exchange as unknown as Record<string, (() => Promise<unknown>) | undefined>)[endpoint]

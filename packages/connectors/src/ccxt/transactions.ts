@@ -21,6 +21,7 @@ import {
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
 import { readAssetCode } from './assets.ts'
+import { findAbout } from './catalogue/about.ts'
 import { getFacts } from './catalogue/definitions.ts'
 import {
   isWithdrawal,
@@ -304,6 +305,8 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   const [word] = words
   // A numeric type could be a trade.
   if (word === undefined || entry.status === 'failed' || entry.status === 'canceled') return []
+  // A balance is without its debt (balances.ts): a loan brings as much as it makes owed.
+  if (findAbout(providerId).lists?.ledger?.loans?.includes(word) === true) return []
   const amount = toAmount('amount', entry.amount)
   const isOut = entry.direction === 'out' || isNegative(amount)
   const streams = new Set(getFacts(providerId).lists.map(({ stream }) => stream))

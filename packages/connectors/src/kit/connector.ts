@@ -259,6 +259,11 @@ export interface Balances {
    * connection reports these names.
    */
   unreadable?: readonly string[]
+  /**
+   * The account owes something, and it is not known whether `balances` contain it. The reading is shown and never judged,
+   * so that no amount of it counts as proved. `unreadable` names what is owed.
+   */
+  isInDoubt?: true
   spent?: readonly Spent[]
   /** Replaces the state, as a page's does. */
   state?: ConnectorState

@@ -42,6 +42,8 @@ export interface ListAbout {
   types?: Readonly<Record<string, string>>
   /** The answer has a list for each currency, by its name. ccxt joins them, and its rows have no currency. */
   isByCurrency?: true
+  /** Types of the exchange's entries that lend coins or take them back. They leave a balance without its debt as it is. */
+  loans?: readonly string[]
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
@@ -63,6 +65,13 @@ export interface ListAbout {
 
 /** Parameters of fetchBalance. */
 export type WalletParams = Readonly<Record<string, unknown>>
+
+/** Where the exchange's own answer says how much of a balance was borrowed: rows with a currency and an amount. */
+export interface Borrowed {
+  rows: string
+  currency: string
+  amount: string
+}
 
 interface RightsSource {
   /** ccxt's name of the endpoint. */
@@ -110,6 +119,11 @@ export interface About {
   wallets?: readonly (WalletParams | readonly WalletParams[])[]
   /** `wallets` has every wallet of an account, or `limits` says which of them are read. */
   namesWallets?: true
+  /**
+   * What ccxt's `total` makes of the debts that it lists beside it. `excluded`: it does not contain what was borrowed.
+   * Otherwise it does, and this is how much. Without it, a balance beside a debt is in doubt.
+   */
+  borrowed?: 'excluded' | Borrowed
   rights?: Rights
   /** Accounts for which the endpoint says this are read by another provider, with all their assets. */
   elsewhere?: { endpoint: string; place: string; is: string; cost: number; reason: RefusalReason }
@@ -118,6 +132,11 @@ export interface About {
 // bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and
 // 100 rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read
 // only". It was founded in March 2018.
+//
+// account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl + Asset Option Value". ccxt takes the debt
+// from `borrowAmount`, "spot liabilities + derivatives liabilities", but `walletBalance` does not contain the latter. They
+// are what a loss on contracts owes, and make it negative. enum: "BORROW Manual loan borrow and auto loan borrow", "REPAY
+// Manual loan repay and auto loan repay".
 const bybit: About = {
   accountsOf: 'bybit',
   permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
@@ -128,10 +147,11 @@ const bybit: About = {
     // "withdrawType: 0 on chain (default), 1 off chain, 2 all".
     withdrawals: { spanDays: 30, limit: 50, params: { withdrawType: 2 } },
     trades: { retentionDays: 730, limit: 100 },
-    ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
+    ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50, loans: ['BORROW', 'REPAY'] },
   },
   launched: '2018-03-01',
   wallets: [{}, { type: 'funding' }],
+  borrowed: { rows: 'result.list.0.coin', currency: 'coin', amount: 'spotBorrow' },
   rights: {
     kind: 'flag',
     endpoint: 'privateGetV5UserQueryApi',
@@ -206,7 +226,8 @@ const hitbtc: About = {
 const orderly: About = { accountsOf: 'woofipro', third: 'Account ID' }
 
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
-// days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds.
+// days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds. It is not documented
+// whether `available` of a unified account contains what is `borrowed`.
 const gate: About = {
   accountsOf: 'gate',
   launched: '2013-01-01',
@@ -216,6 +237,7 @@ const gate: About = {
     trades: { unit: 's' },
     ledger: { since: 'from', until: 'to', unit: 's', spanDays: 30 },
   },
+  limits: ['Balances at Gate are not proved while its unified account owes borrowed coins.'],
 }
 
 /** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
@@ -308,6 +330,9 @@ const abouts: Readonly<Record<string, About>> = {
       ledger: { limit: 2500 },
     },
     limits: ['Conversions outside the order book are not read.'],
+    // rest-auth-wallets: ccxt's debt is the "unsettled interest", which the balance and the ledger do not have yet. What
+    // finances a position is in no wallet.
+    borrowed: 'excluded',
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
     namesWallets: true,
     rights: {
@@ -351,6 +376,8 @@ const abouts: Readonly<Record<string, About>> = {
       ledger: { spanDays: 30, retentionDays: 90 },
     },
     launched: '2018-01-01',
+    // uta/account/Get-Account: of a unified account, ccxt's total is the "Coin equity", beside `balance` and `debt`.
+    borrowed: 'excluded',
     limits: ['Bitget reports only the last 90 days of trades. Older ones can be downloaded from its website.'],
   },
   bithumb: {
@@ -553,13 +580,15 @@ const abouts: Readonly<Record<string, About>> = {
       ledger: { spanDays: 1, retentionDays: 365, limit: 200 },
     },
     // The spot wallet is `trade_hf`, or `trade`, or that of a unified account. They are not added up, because it is not
-    // documented whether KuCoin shows a wallet that it has moved in its former place as well.
+    // documented whether KuCoin shows a wallet that it has moved in its former place as well, nor whether the balance of a
+    // unified account contains its `liability`.
     wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
     namesWallets: true,
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
       'For a unified account, interest and rewards that arrive in the funding wallet are not read.',
       'High-frequency trades of a pair at KuCoin may appear within four weeks if the account shows only one of its two assets.',
+      'Balances at KuCoin are not proved while its unified account owes borrowed coins.',
     ],
     rights: {
       kind: 'words',
