@@ -84,6 +84,8 @@ const total = 'h.liquid + h.staked'
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
 const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
     select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent})) else 1 end`
+// A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
+const isUnpricedDebt = `u.value is null and ${total} < 0`
 const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
 
 // As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.
@@ -118,7 +120,8 @@ const ownedText = knownUserText({
     with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
     near as materialized (${nearReadings}),
     counted as (
-      select h.connection_key, sum(u.value * held.most) as amount, sum(u.value * held.least) as certain
+      select h.connection_key, sum(u.value * held.most) as amount,
+        least(sum(u.value * held.least), case when bool_or(${isUnpricedDebt}) then 0 end) as certain
       from moment m cross join (${graded('h.before <> 0')}) h
       join shown s on s.connection_key = h.connection_key
       join around r on r.connection_key = h.connection_key and r.asset_key = h.asset_key

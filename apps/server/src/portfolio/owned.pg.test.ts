@@ -410,6 +410,25 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(amounts(await list(userKey)), ['1', '2'])
   })
 
+  it('are certainly worth nothing beside a debt in an asset without a price', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    const odd = { assetId: 'kraken:ODD', symbol: 'ODD', name: 'ODD', staked: zero }
+    const certainBeside = async (debt: Decimal): Promise<string[]> => {
+      await ledger.keepHoldings(account.ref, 'kraken', [
+        { ...bitcoin, liquid: one, staked: zero },
+        { ...odd, liquid: debt },
+      ])
+      await judge(account)
+      return amounts(await list(userKey, { assetId: null }))
+    }
+    const [worth] = await certainBeside(one)
+    assert.ok(Number(worth) > 0, worth)
+    await db.clock.advance(hourMs)
+    assert.deepEqual(await certainBeside(subtract(zero, one)), ['0'])
+  })
+
   it('are worth their prices, after midnight too, and a user without an account has none', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]
