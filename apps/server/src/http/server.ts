@@ -92,7 +92,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const app = createApp(options, addHeaders)
   const state = { stopping: false }
   const accepted = createAccepted(app.server)
-  const unread = limitUnread(app.server, options.unread ?? unreadLimits)
+  limitUnread(app.server, options.unread ?? unreadLimits)
 
   app.decorateRequest('caller', undefined)
   acceptJsonOnly(app)
@@ -104,7 +104,6 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     if (!openAnswer(request, reply)) done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    unread.noteTaken(request.raw.socket)
     record(request, reply, options)
     done()
   })
@@ -145,7 +144,6 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
     addHeaders(request, reply)
     noticeProxy(request)
-    unread.admit(request.raw.socket, reply.raw)
     checkFraming(request.raw)
     checkHost(request, options.loopbackHostsOnly)
     return !isPreflight(request) && answerUnmatched(request, reply, table)

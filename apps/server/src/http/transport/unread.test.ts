@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { z } from 'zod'
 import { until } from '../../../../../test/until.ts'
-import { startTestServer, type TestServer } from '../test-server.ts'
+import { sendRaw, startTestServer, type TestServer } from '../test-server.ts'
 import { unreadLimits, type UnreadLimits } from './unread.ts'
 
 /** More than the kernel takes off the process for a caller who does not read. */
@@ -96,25 +96,56 @@ describe('an answer that is not read', () => {
     assert.equal((await server.get('/accounts/v2/rows')).status, 200)
   })
 
-  it('has few others behind it: further requests of its connection are refused', async (t) => {
-    const server = await start(t, { queuedMax: 3 })
-    const more = Array.from({ length: 30 }, () => '/accounts/v2/rows')
-    const statuses = await fetchPipelined(server, more)
-    assert.deepEqual(new Set(statuses), new Set([200, 429]))
-    assert.equal(statuses.length, more.length)
+  it('holds back the requests behind it: what is pipelined is worked on when the answer before was taken', async (t) => {
+    let begun = 0
+    const server = await startTestServer(t, {
+      registerMore: (serve, app) =>
+        serve(app, getLong, async () => {
+          begun += 1
+          return { json: { text: longText } }
+        }),
+    })
+    await ask(t, server, ['/accounts/v2/long', '/accounts/v2/long', '/accounts/v2/broken%'])
+    await until('the first', () => (begun > 0 ? true : undefined))
+    assert.equal((await server.get('/accounts/v2/rows')).status, 200)
+    assert.equal(begun, 1)
+    assert.equal(server.lines.filter((line) => line.includes('"status":400')).length, 0)
+  })
+
+  it('has few others behind it: a connection with more is closed', async (t) => {
+    const server = await start(t, { queuedMax: 3, takenWithinMs: 3_600_000 })
+    const crowded = await ask(t, server, ['/accounts/v2/long', ...Array.from({ length: 4 }, () => '/accounts/v2/rows')])
+    await until('the end', async () => ((await crowded.isOpen()) ? undefined : true))
+    assert.equal((await server.get('/accounts/v2/rows')).status, 200)
   })
 })
 
-/** The statuses of requests that were sent at once on one connection, whose answers are read. */
-async function fetchPipelined({ url }: TestServer, paths: readonly string[]): Promise<number[]> {
-  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+describe('requests that are pipelined (RFC 9112 §9.3.2)', () => {
+  it('are answered in their order, where the answers are read', async (t) => {
+    const server = await start(t, {})
+    const ids = Array.from({ length: 1 + unreadLimits.queuedMax }, (_, at) => `thing-${at}`)
+    const text = await fetchPipelined(
+      server,
+      ids.map((id) => (id === 'thing-4' ? '/accounts/v2/broken%' : `/accounts/v2/things/${id}`)),
+    )
+    const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
+    assert.deepEqual(
+      statuses,
+      ids.map((id) => (id === 'thing-4' ? '400' : '200')),
+    )
+    assert.deepEqual(
+      [...text.matchAll(/thing-\d+/g)].map(([id]) => id),
+      ids.filter((id) => id !== 'thing-4'),
+    )
+  })
+})
+
+/** What comes back for requests that were sent at once on one connection. */
+async function fetchPipelined({ url }: TestServer, paths: readonly string[]): Promise<string> {
   const head = 'Host: 127.0.0.1\r\nAuthorization: Bearer ann'
   const last = paths.length - 1
   const requests = paths.map(
     (path, at) => `GET ${path} HTTP/1.1\r\n${head}${at === last ? '\r\nConnection: close' : ''}\r\n\r\n`,
   )
-  socket.write(requests.join(''))
-  let text = ''
-  for await (const chunk of socket) text += String(chunk)
-  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+  return sendRaw(url, requests.join(''))
 }

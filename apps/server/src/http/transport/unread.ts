@@ -5,10 +5,14 @@
  *
  *   an answer, or the next part of one that is sent in parts, has to be taken within a minute
  *   all answers that wait have 64 MiB together; beyond that, those that have waited longest are cut off
- *   one connection has ten answers that wait for each other (HTTP/1.1 pipelining); further requests are refused
+ *   a connection has one answer at a time: a request that is sent before the answer to the one before was taken
+ *   (HTTP/1.1 pipelining) waits, and a connection with more than ten of them is closed
+ *
+ * So every answer that waits belongs to its connection, whose `writableLength` counts it. Node itself would let each
+ * request that has arrived be answered at once, and keep the answers of one connection behind each other where nothing
+ * counts them.
  */
-import { Refusal } from '@assay/core'
-import type { Server, ServerResponse } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface UnreadLimits {
@@ -18,7 +22,7 @@ export interface UnreadLimits {
   bytesMax: number
   /** How often the connections are looked at. What waits for less than that is a caller who reads. */
   lookEveryMs: number
-  /** Answers of one connection that wait for the one before them. */
+  /** Requests of one connection that wait for the answer to the one before them. */
   queuedMax: number
 }
 
@@ -29,18 +33,10 @@ export const unreadLimits: UnreadLimits = {
   queuedMax: 10,
 }
 
-interface Unread {
-  /** A request has arrived. Refuses one beyond those that may wait on its connection. */
-  admit(socket: Socket, response: ServerResponse): void
-  /** An answer of this connection has been taken. */
-  noteTaken(socket: Socket): void
-}
-
-export function limitUnread(server: Server, limits: UnreadLimits): Unread {
+export function limitUnread(server: Server, limits: UnreadLimits): void {
   const open = new Set<Socket>()
   /** Connections whose caller has not taken what was sent; those that have waited longest come first. */
   const waiting = new Map<Socket, { sinceMs: number; sent: number }>()
-  const queued = new WeakMap<Socket, number>()
 
   server.on('connection', (socket: Socket) => {
     open.add(socket)
@@ -76,20 +72,25 @@ export function limitUnread(server: Server, limits: UnreadLimits): Unread {
   const timer = setInterval(look, limits.lookEveryMs).unref()
   server.once('close', () => clearInterval(timer))
 
-  return {
-    admit(socket, response) {
-      // Node gives an answer its socket when the one before has ended.
-      if (response.socket !== null) return
-      const behind = (queued.get(socket) ?? 0) + 1
-      if (behind > limits.queuedMax) {
-        const message = `At most ${limits.queuedMax} requests of one connection may wait for an answer.`
-        throw new Refusal('rate_limited', message, { retryAfterSeconds: 1 })
-      }
-      queued.set(socket, behind)
-    },
-    noteTaken(socket) {
-      const behind = queued.get(socket)
-      if (behind !== undefined) queued.set(socket, Math.max(0, behind - 1))
-    },
+  for (const handle of server.listeners('request') as RequestListener[]) {
+    server.off('request', handle)
+    server.on('request', answerInTurn(handle, limits.queuedMax))
+  }
+}
+
+function answerInTurn(handle: RequestListener, queuedMax: number): RequestListener {
+  const queued = new WeakMap<Socket, number>()
+  return (request, response) => {
+    // Node gives an answer its connection when the one before was taken.
+    if (response.socket !== null) return void handle(request, response)
+    const { socket } = request
+    const behind = (queued.get(socket) ?? 0) + 1
+    queued.set(socket, behind)
+    // A refusal would have to be kept, too. A client tries again what a closed connection left open (RFC 9112 §9.3.2).
+    if (behind > queuedMax) return void socket.destroy()
+    response.once('socket', () => {
+      queued.set(socket, (queued.get(socket) ?? 0) - 1)
+      handle(request, response)
+    })
   }
 }
