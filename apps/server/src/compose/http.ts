@@ -55,7 +55,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   })
   const helped = openSandboxHelp(parts)
   const groups = [
-    oauthRoutes({ oauth, claims, limits, turns, log }),
+    oauthRoutes({ oauth, claims, limits, slots, turns, log }),
     resourceRoutes({
       ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise, oauth, slots },
       onTenantAccess: (clientId, userKeys, endpoint) => accesses.countForTenant({ userKeys, clientId, endpoint }),

@@ -6,7 +6,7 @@ import type { Refusal, RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError, type OAuthErrorCode } from '../../oauth/index.ts'
 import { toRefusal } from '../request/problem.ts'
-import { notForm } from './form.ts'
+import { formBytesMax, notForm } from './form.ts'
 
 /** RFC 6749 §5.2: 400, but 401 for a client that failed to prove itself. */
 const statusOf: Readonly<Record<OAuthErrorCode, number>> = {
@@ -63,7 +63,10 @@ export function sendOauthError(
 }
 
 function toOauthError(refusal: Refusal, code: OAuthErrorCode): OAuthError {
-  return refusal.code === 'unsupported_media_type' ? notForm() : new OAuthError(code, refusal.message)
+  if (refusal.code === 'unsupported_media_type') return notForm()
+  if (refusal.code === 'payload_too_large')
+    return new OAuthError(code, `the form must have at most ${formBytesMax} bytes`)
+  return new OAuthError(code, refusal.message)
 }
 
 function send(reply: FastifyReply, status: number, error: OAuthError): FastifyReply {

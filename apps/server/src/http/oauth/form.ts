@@ -5,11 +5,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError, parseParameters, type OauthRequest } from '../../oauth/index.ts'
 
+/** Room for the longest form of a client: a redirect URI of 2,000 characters with each of them encoded. */
+export const formBytesMax = 8 * 1024
+/** Unknown parameters are ignored (RFC 6749 §3.2), but a client does not send dozens of them. */
+const parametersMax = 30
+
 export function acceptFormsOnly(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
+    { parseAs: 'buffer', bodyLimit: formBytesMax },
     async (_request: FastifyRequest, bytes: Buffer) => parseForm(bytes),
   )
 }
@@ -17,6 +22,9 @@ export function acceptFormsOnly(scope: FastifyInstance): void {
 export function toOauthRequest(request: FastifyRequest): OauthRequest {
   // Without body and Content-Type no parser ran.
   if (!(request.body instanceof URLSearchParams)) throw notForm()
+  if (request.body.size > parametersMax) {
+    throw new OAuthError('invalid_request', `send at most ${parametersMax} parameters`)
+  }
   return { parameters: parseParameters(request.body), authorization: request.headers.authorization }
 }
 

@@ -6,7 +6,7 @@
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Claims } from '../../claims/index.ts'
-import type { AskedLimits } from '../../limits/index.ts'
+import type { AskedLimits, Slots } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
 import { enforceLimit } from '../request/admission.ts'
@@ -18,6 +18,7 @@ export interface OauthRoutesDeps {
   oauth: Pick<Oauth, 'token' | 'revoke' | 'introspect' | 'metadata'>
   claims: Pick<Claims, 'jwks'>
   limits: AskedLimits
+  slots: Slots
   turns: Turns
   log: ErrorLog
 }

@@ -3,9 +3,10 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLimits } from '../../limits/index.ts'
+import { createLimits, createSlots, takeSlots } from '../../limits/index.ts'
 import { demo, enterprise, redirectUri } from '../../oauth/test-oauth.ts'
 import { until } from '../../../../../test/until.ts'
+import { placesOfHeld } from './limited.ts'
 import { startAuthServer } from './test-auth-server.ts'
 
 describe('limits of the OAuth endpoints', async () => {
@@ -17,7 +18,8 @@ describe('limits of the OAuth endpoints', async () => {
     delays.push(limits.oauth.delayMs(...of))
     return delays.at(-1) ?? 0
   }
-  const server = await startAuthServer({ ...limits, oauth: { ...limits.oauth, delayMs } })
+  const slots = createSlots()
+  const server = await startAuthServer({ ...limits, oauth: { ...limits.oauth, delayMs } }, slots)
   const nextMinute = (): void => void (now += 60_000)
   const token = (body: Record<string, string>): Promise<Response> => server.post('/oauth/token', body)
   const ofTenant = { grant_type: 'client_credentials', ...enterprise }
@@ -67,7 +69,7 @@ describe('limits of the OAuth endpoints', async () => {
       }
     }
     assert.equal(limits.oauth.lookAtClient(enterprise.client_id).remaining, settings.perClient)
-    for (const name of ['x'.repeat(60_000), 'cli_unknown']) {
+    for (const name of ['x'.repeat(6_000), 'cli_unknown']) {
       await token({ client_id: name, client_secret: 'wrong', grant_type: 'invented' })
       assert.equal(limits.oauth.lookAtClient(name).remaining, settings.perClient)
     }
@@ -130,5 +132,39 @@ describe('limits of the OAuth endpoints', async () => {
     const [heard, waitedMs] = await timed(ofTenant)
     assert.equal(heard, 200)
     assert.ok(waitedMs >= 495, `${waitedMs} ms`)
+  })
+
+  it('few requests are held back at once, of one network and altogether; a right secret needs no place', async () => {
+    nextMinute()
+    const wrong = { ...ofTenant, client_secret: 'wrong' }
+    await token(wrong)
+    const others = Array.from({ length: 10 }, (_, at) => `192.0.2.${at}`)
+    for (const networks of [['127.0.0.1'], others]) {
+      const places = networks.flatMap((network) => Array.from({ length: 100 }, () => placesOfHeld(network)))
+      const taken = await Promise.all(places.map((place) => takeSlots(slots, place)))
+      const refused = await token(wrong)
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1'])
+      now += 8_000
+      assert.equal((await token(ofTenant)).status, 200)
+      for (const place of taken) if ('leave' in place) place.leave()
+    }
+    nextMinute()
+    await token(wrong)
+    assert.equal((await token(wrong)).status, 401)
+    const left = await Promise.all(Array.from({ length: 100 }, () => takeSlots(slots, placesOfHeld('127.0.0.1'))))
+    assert.ok(
+      left.every((place) => 'leave' in place),
+      'a place is free again when its request was answered',
+    )
+    for (const place of left) if ('leave' in place) place.leave()
+  })
+
+  it('a form with more than thirty parameters is refused before its secret is looked at, and counts as a failure', async () => {
+    nextMinute()
+    const more = Object.fromEntries(Array.from({ length: 28 }, (_, at) => [`unknown_${at}`, '']))
+    assert.equal((await token({ ...ofTenant, ...more })).status, 400)
+    assert.equal(limits.oauth.lookAtAddress('127.0.0.1').remaining, settings.oauthFailures - 1)
+    delete more['unknown_0']
+    assert.equal((await token({ ...ofTenant, ...more })).status, 200)
   })
 })

@@ -3,10 +3,14 @@
  * tokens from one address is not slowed down, but a caller who guesses soon is. A client that sends its secret has a
  * limit of its own, against which its successes count too. It is heard even from an address full of failures: otherwise
  * another caller behind the same proxy could lock it out.
+ *
+ * Answers to wrong secrets are held back, and so are the secrets that come meanwhile. A request that is held keeps its
+ * form in memory, so few are held at once, of one network and altogether; the others are refused.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { Refusal } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toNetwork, type AskedLimits } from '../../limits/index.ts'
+import { takeSlots, toNetwork, type AskedLimits, type Slots } from '../../limits/index.ts'
 import { findClaim, OAuthError, type OAuthErrorCode, type OauthRequest } from '../../oauth/index.ts'
 import { enforceLimit, setLimitHeaders } from '../request/admission.ts'
 import type { Turns } from '../request/turns.ts'
@@ -14,6 +18,8 @@ import { toOauthRequest } from './form.ts'
 
 interface LimitedDeps {
   limits: AskedLimits
+  /** One slot for each request that is held back. */
+  slots: Slots
   /**
    * How many requests of one address are worked on at once. Requests with the same code or refresh token wait for each
    * other. A client's id is public, so that lines by client could be filled by others.
@@ -21,7 +27,11 @@ interface LimitedDeps {
   turns: Turns
 }
 
-export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthRequest) => Promise<unknown>) {
+const heldOfNetworkMax = 100
+const heldMax = 1_000
+
+export function limited(deps: LimitedDeps, answer: (request: OauthRequest) => Promise<unknown>) {
+  const { limits, slots, turns } = deps
   const { oauth } = limits
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const address = request.ip
@@ -33,7 +43,7 @@ export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthR
         await enforceLimit(reply, oauth.lookAtClient(claim.clientId))
         // The answer to a wrong secret is held back below. A caller who does not wait for it gets no further guess
         // checked meanwhile.
-        await waitMs(await oauth.delayMs(claim.clientId, address))
+        await holdBack(slots, address, await oauth.delayMs(claim.clientId, address))
       } else {
         await enforceLimit(reply, oauth.lookAtAddress(address))
       }
@@ -42,14 +52,30 @@ export function limited({ limits, turns }: LimitedDeps, answer: (request: OauthR
       if (claim?.secretSent === true) setLimitHeaders(reply, await oauth.countClient(claim.clientId))
       return result
     } catch (error) {
-      if (error instanceof OAuthError) await countFailure(limits, reply, address, claim, error)
+      if (error instanceof OAuthError) await countFailure(deps, reply, address, claim, error)
       throw error
     }
   }
 }
 
-async function waitMs(ms: number): Promise<void> {
-  if (ms > 0) await wait(ms)
+/** What a request of this address takes while it is held back. */
+export function placesOfHeld(address: string) {
+  return [
+    { key: `held ${toNetwork(address)}`, max: heldOfNetworkMax, what: 'of one address' },
+    { key: 'held', max: heldMax, what: 'of all callers' },
+  ]
+}
+
+async function holdBack(slots: Slots, address: string, ms: number): Promise<void> {
+  if (ms <= 0) return
+  const place = await takeSlots(slots, placesOfHeld(address))
+  if ('full' in place) {
+    const { max, what } = place.full
+    const message = `At most ${max} requests ${what} wait because a client secret was wrong.`
+    throw new Refusal('rate_limited', message, { retryAfterSeconds: Math.ceil(ms / 1_000) })
+  }
+  await wait(ms)
+  place.leave()
 }
 
 /**
@@ -59,16 +85,18 @@ async function waitMs(ms: number): Promise<void> {
 const provesSecret: ReadonlySet<OAuthErrorCode> = new Set(['invalid_grant', 'invalid_scope', 'unauthorized_client'])
 
 async function countFailure(
-  { oauth }: AskedLimits,
+  { limits: { oauth }, slots }: LimitedDeps,
   reply: FastifyReply,
   address: string,
   claim: ReturnType<typeof findClaim>,
   error: OAuthError,
 ): Promise<void> {
+  const failures = await oauth.countFailure(address)
   if (claim?.secretSent === true) {
-    if (error.code === 'invalid_client') await waitMs(await oauth.countWrongSecret(claim.clientId, address))
-    else if (provesSecret.has(error.code)) await oauth.countClient(claim.clientId)
+    if (error.code === 'invalid_client') {
+      await holdBack(slots, address, await oauth.countWrongSecret(claim.clientId, address))
+    } else if (provesSecret.has(error.code)) await oauth.countClient(claim.clientId)
   }
   // Over the limit the answer no longer gives the reason of the failure.
-  await enforceLimit(reply, oauth.countFailure(address))
+  await enforceLimit(reply, failures)
 }

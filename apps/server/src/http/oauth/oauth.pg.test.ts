@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fastify } from 'fastify'
+import { createSlots } from '../../limits/index.ts'
 import { noLimits } from '../../limits/test-limits.ts'
 import { demo, redirectUri } from '../../oauth/test-oauth.ts'
 import { createTurns } from '../request/turns.ts'
@@ -122,7 +123,7 @@ describe('the OAuth endpoints on the wire', async () => {
     })
 
     it('for text in client_id that a database cannot store', async () => {
-      for (const client_id of ['\0', 'cli_\ud83d', "cli_'; --", 'x'.repeat(10_000)]) {
+      for (const client_id of ['\0', 'cli_\ud83d', "cli_'; --", 'x'.repeat(6_000)]) {
         const response = await post('/oauth/token', { grant_type: 'client_credentials', client_id, client_secret: 'x' })
         assert.deepEqual(await errorOf(response), [401, 'invalid_client'])
       }
@@ -164,8 +165,10 @@ describe('the OAuth endpoints on the wire', async () => {
 
   describe('413, 500 and 503', () => {
     it('carry `error` as well', async () => {
-      const response = await post('/oauth/token', 'x'.repeat(70_000))
-      assert.deepEqual(await errorOf(response), [413, 'invalid_request'])
+      const response = await post('/oauth/token', 'x'.repeat(8_193))
+      assert.deepEqual(await errorOf(response.clone()), [413, 'invalid_request'])
+      const { error_description } = (await response.json()) as { error_description: string }
+      assert.equal(error_description, 'the form must have at most 8192 bytes')
 
       const faults = [new TypeError('inner detail'), Object.assign(new Error('away'), { code: 'ECONNREFUSED' })]
       const seen: unknown[] = []
@@ -175,7 +178,8 @@ describe('the OAuth endpoints on the wire', async () => {
         const failing = { token: fail, revoke: fail, introspect: fail, metadata: oauth.metadata }
         const log = { error: () => undefined, warn: () => undefined }
         const turns = createTurns({ atOnceMax: 1, waitingMax: 0 })
-        await registerOauthRoutes(app, { oauth: failing, claims: { jwks: fail }, limits: noLimits, turns, log })
+        const limiting = { limits: noLimits, slots: createSlots(), turns }
+        await registerOauthRoutes(app, { oauth: failing, claims: { jwks: fail }, ...limiting, log })
         const answer = await app.inject({
           method: 'POST',
           url: '/oauth/token',

@@ -1,5 +1,5 @@
 /** Starts the authorization server behind the real HTTP server: two nodes on free ports, over one database. */
-import type { Limits } from '../../limits/index.ts'
+import { createSlots, type Limits, type Slots } from '../../limits/index.ts'
 import { noLimits } from '../../limits/test-limits.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { openOauth, ownedBySuite, type TestOauth } from '../../oauth/test-oauth.ts'
@@ -16,9 +16,12 @@ export interface TestAuthServer extends TestOauth {
   post: (path: string, body: Record<string, string> | string, headers?: Record<string, string>) => Promise<Response>
 }
 
-export async function startAuthServer(limits: Limits = noLimits): Promise<TestAuthServer> {
+export async function startAuthServer(
+  limits: Limits = noLimits,
+  slots: Slots = createSlots(),
+): Promise<TestAuthServer> {
   const owner = ownedBySuite()
-  const [first, second] = await Promise.all([startNode(owner, limits), startNode(owner, limits)])
+  const [first, second] = await Promise.all([startNode(owner, limits, slots), startNode(owner, limits, slots)])
   // The issuer contains the port, so the servers start first.
   const fixture = await openOauth(owner, first.url)
   first.serve(fixture.oauth)
@@ -37,7 +40,7 @@ export async function startAuthServer(limits: Limits = noLimits): Promise<TestAu
   }
 }
 
-async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits) {
+async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits, slots: Slots) {
   let served: Oauth | undefined
   const node = (): Oauth => {
     if (served === undefined) throw new Error('the node was asked before it was ready')
@@ -57,7 +60,9 @@ async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits)
     warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
   }
   const server = await startTestServer(owner, {
-    groups: [{ cors: 'any', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, turns, log }) }],
+    groups: [
+      { cors: 'any', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, slots, turns, log }) },
+    ],
   })
   const serve = (started: Oauth): void => {
     served = started
