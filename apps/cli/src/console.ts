@@ -17,7 +17,7 @@ export function writeError(text: string): void {
 }
 
 /** Providers and applications choose some of what is shown: none of it may steer the terminal or reverse its text. */
-function toPlain(text: string): string {
+export function toPlain(text: string): string {
   return text.replaceAll(/[^\P{C}\n\t]/gu, '\ufffd')
 }
 

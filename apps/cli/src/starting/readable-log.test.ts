@@ -44,7 +44,19 @@ describe('a line of the log on a terminal', () => {
       show((log) => log.warn({ err: hostile }, 'it failed'), true)
         .split('\n')
         .slice(1),
-      ['Error:  [2J ]0;title 31m forged', '    at read (file:///a.ts:1:2) ', '    at write (file:///b.ts:3:4)', ''],
+      [
+        'Error: \ufffd[2J\ufffd]0;title\ufffd\ufffd\ufffd31m\ufffdforged',
+        '    at\tread (file:///a.ts:1:2)\ufffd',
+        '    at write (file:///b.ts:3:4)',
+        '',
+      ],
+    )
+  })
+
+  it('cannot be reversed or hidden by a value', () => {
+    assert.equal(
+      show((log) => log.warn({ provider: 'a\u202eb\u200bc\u0007d' }, 'it failed')),
+      'Warning: it failed (provider a\ufffdb\ufffdc\ufffdd)\n',
     )
   })
 

@@ -2,6 +2,7 @@
  * The log of `assay start` on a terminal: a sentence for a person in place of a JSON line. Where the output goes to a
  * file or another program, and for `assay serve`, lines stay JSON.
  */
+import { toPlain } from '../console.ts'
 
 /** Members that every line has, or that are said in words. */
 const ownMembers = new Set(['level', 'time', 'message', 'err'])
@@ -14,14 +15,9 @@ export function toReadableLine(line: string, withStack: boolean): string {
   const said = facts.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const reasons = [...(err === undefined ? [] : [err.message ?? err.type ?? 'unknown error']), ...said]
   const sentence = `${levelWords[level] ?? 'Note'}: ${message}${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`
-  // A line break or an escape sequence in a value must not write a line of its own.
-  const safe = sentence.replaceAll(/\p{Cc}+/gu, ' ')
-  return withStack && err?.stack !== undefined ? `${safe}\n${toSafeLines(err.stack)}\n` : `${safe}\n`
-}
-
-/** A stack has many lines, and begins with a message that may be a provider's. */
-function toSafeLines(stack: string): string {
-  return stack.replaceAll(/[^\P{Cc}\n]+/gu, ' ')
+  // A line break in a value must not write a line of its own; a stack has many.
+  const safe = toPlain(sentence.replaceAll(/\s+/gu, ' '))
+  return withStack && err?.stack !== undefined ? `${safe}\n${toPlain(err.stack)}\n` : `${safe}\n`
 }
 
 interface LogLine extends Record<string, unknown> {
