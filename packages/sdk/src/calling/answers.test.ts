@@ -25,6 +25,21 @@ describe('exact JSON', () => {
     assert.deepEqual(parseExact(JSON.stringify(value), members), value)
   })
 
+  it('takes texts of any length, escaped or not', () => {
+    for (const name of ['x'.repeat(20_000_000), String.raw`\"`.repeat(10_000_000)]) {
+      const parsed = parseExact(`[{"name":"${name}","price_in_usd" : 1.50},{"price_in_usd":2},3]`, members)
+      assert.ok(Array.isArray(parsed))
+      assert.deepEqual(parsed.slice(1), [{ price_in_usd: '2' }, 3])
+      assert.equal((parsed[0] as { price_in_usd: unknown }).price_in_usd, '1.50')
+    }
+  })
+
+  it('refuses text that is not JSON', () => {
+    for (const text of ['', '{"price_in_usd":1.2.3}', '{"price_in_usd":"1', '{"price_in_usd":1', String.raw`"\\\"`]) {
+      assert.throws(() => parseExact(text, members), SyntaxError)
+    }
+  })
+
   it('is JSON.parse for every document without those members', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

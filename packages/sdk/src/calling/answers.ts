@@ -1,7 +1,8 @@
 /** Reads responses: JSON with every digit of chosen numbers, and streams line by line. */
 import { ConnectionError } from '../errors.ts'
 
-const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+/** What follows the name of a member whose value is a number. */
+const numberValue = /(\s*:\s*)(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/y
 
 /**
  * Numbers that are the value of one of these members become text; everything else is read as by JSON.parse. The service
@@ -9,14 +10,35 @@ const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
  * argument of a reviver would avoid that, but browsers of recent years lack it.
  */
 export function parseExact(text: string, members: ReadonlySet<string>): unknown {
-  let member = ''
-  const quoted = text.replace(token, (found, offset: number) => {
-    if (!found.startsWith('"')) return members.has(member) ? `"${found}"` : found
-    // A text is a member's name when a colon follows; otherwise it is a value and ends the member before it.
-    member = /^\s*:/.test(text.slice(offset + found.length, offset + found.length + 8)) ? found.slice(1, -1) : ''
-    return found
-  })
-  return JSON.parse(quoted) as unknown
+  let quoted = ''
+  let copiedTo = 0
+  for (let start = text.indexOf('"'); start !== -1;) {
+    const end = endOfString(text, start)
+    if (members.has(text.slice(start + 1, end - 1))) {
+      numberValue.lastIndex = end
+      const [found = '', between = '', number = ''] = numberValue.exec(text) ?? []
+      if (found !== '') {
+        quoted += `${text.slice(copiedTo, end)}${between}"${number}"`
+        copiedTo = end + found.length
+      }
+    }
+    start = text.indexOf('"', end)
+  }
+  return JSON.parse(quoted + text.slice(copiedTo)) as unknown
+}
+
+/**
+ * The place after the string that begins at `start`; the end of the text when it does not end. A regular expression
+ * would use up the stack on a long string.
+ */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text[first - 1] === '\\') first -= 1
+    // An even number of backslashes are escaped themselves.
+    if ((end - first) % 2 === 0) return end + 1
+  }
+  return text.length
 }
 
 /**
