@@ -2,7 +2,7 @@
  * What the application remembers, as files in one directory, so that several processes can share it. Use your database
  * in its place, and seal the tokens: a refresh token is enough to read the user's data.
  */
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -28,7 +28,7 @@ interface Shelf<Value> {
   remove(id: string): Promise<void>
 }
 
-/** A process that died inside a lock must not keep the others out. */
+/** A process that died inside a lock must not keep the others out. One that lives renews its lock in time. */
 const lockLifeMs = 30_000
 
 export async function openStore(directory: string): Promise<Store> {
@@ -59,20 +59,46 @@ export async function openStore(directory: string): Promise<Store> {
   }
 }
 
-async function withFileLock(file: string, work: () => Promise<void>): Promise<void> {
-  for (const startedAt = Date.now(); ; await wait(20)) {
-    // "wx" fails when the file exists: one process creates it, the others wait for its end.
-    const lock = await open(file, 'wx').catch(undefinedIfTaken)
-    if (lock === undefined) {
-      if (Date.now() - startedAt > lockLifeMs) await rm(file, { force: true })
-      continue
-    }
-    try {
-      await lock.close()
-      return await work()
-    } finally {
-      await rm(file, { force: true })
-    }
+/**
+ * The lock is a directory with one file, whose name no other lock has. A directory cannot be renamed to one that is not
+ * empty, so one process takes the lock; and to remove the file of a lock never ends the next one.
+ */
+async function withFileLock(lock: string, work: () => Promise<void>): Promise<void> {
+  const id = randomUUID()
+  await takeLock(lock, id)
+  const file = path.join(lock, id)
+  const renewal = setInterval(() => void renew(file).catch(undefinedIfMissing), lockLifeMs / 3)
+  try {
+    await work()
+  } finally {
+    clearInterval(renewal)
+    await rm(file, { force: true })
+  }
+}
+
+async function takeLock(lock: string, id: string): Promise<void> {
+  const prepared = `${lock}.${id}`
+  await mkdir(prepared)
+  await writeFile(path.join(prepared, id), '')
+  for (; ; await wait(20)) {
+    // The lock begins when it is taken, not when the wait for it began.
+    await renew(path.join(prepared, id))
+    const isTaken = await rename(prepared, lock).then(() => true, falseIfHeld)
+    if (isTaken) return
+    await removeDead(lock)
+  }
+}
+
+function renew(file: string): Promise<void> {
+  const now = new Date()
+  return utimes(file, now, now)
+}
+
+async function removeDead(lock: string): Promise<void> {
+  for (const id of await readdir(lock)) {
+    const file = path.join(lock, id)
+    const held = await stat(file).catch(undefinedIfMissing)
+    if (held !== undefined && Date.now() - held.mtimeMs > lockLifeMs) await rm(file, { force: true })
   }
 }
 
@@ -80,6 +106,7 @@ function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }
 
-function undefinedIfTaken(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'EEXIST') throw error
+function falseIfHeld(error: NodeJS.ErrnoException): false {
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  return false
 }
