@@ -165,6 +165,11 @@ export interface ShownConsent {
   sessionId?: string | undefined
   /** The language that the page was in; that of the request if the caller does not say. */
   language?: ConsentLanguage | undefined
+  /**
+   * The accounts that the page listed; all that exist now if the caller does not say. Another application may add one
+   * while the page is open.
+   */
+  existing?: readonly string[] | undefined
 }
 
 export async function giveConsent(
@@ -187,9 +192,10 @@ export async function giveConsent(
     refuseUnless(locked, 'consent')
     if (locked.owner === null) throw new Error('a session that awaits a consent has a user')
     await refuseRestless(tx, locked.owner)
-    const seen = existing.map((row) =>
-      toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label),
-    )
+    const listed = new Set(shown.existing ?? existing.map(({ id }) => id))
+    const seen = existing
+      .filter(({ id }) => listed.has(id))
+      .map((row) => toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label))
     const given = { client, tenantName: tenant?.name ?? '', existing: seen, language: shown.language }
     const { tenantId, sessionId, clientId } = locked
     const whose = { tenantId, clientId, userId: locked.owner.userId }

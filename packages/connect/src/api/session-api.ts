@@ -66,9 +66,11 @@ export function createSessionApi(authUrl: string, secret: string) {
     read: () => call<SessionAnswer>(base, { secret }),
     requestSessionCode: (email: string) => post<ResponseOf<typeof requestSessionCode>>('/email', { email }),
     enterSessionCode: (code: string) => post<SessionAnswer>('/code', { code }),
-    /** The session whose page the person agreed to, and the language that the page was in. */
-    consent: (sessionId: string, language: ConsentLanguage) =>
-      post<SessionAnswer>('/consent', { session_id: sessionId, language }),
+    /** The session whose page the person agreed to, the language that the page was in, and the session that it showed. */
+    consent: (sessionId: string, language: ConsentLanguage, shown: ConnectSession) => {
+      const existing = shown.existing.map(({ connection_id }) => connection_id)
+      return post<SessionAnswer>('/consent', { session_id: sessionId, language, existing })
+    },
     add: (request: AddRequest) => post<AddAnswer>('/connections', request),
     remove: (connectionId: string) =>
       call<SessionAnswer>(`${base}/connections/${encodeURIComponent(connectionId)}`, {

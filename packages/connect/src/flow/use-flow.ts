@@ -73,18 +73,20 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     if (screen.name !== 'sign_in_off') sendMessage(session, { type: 'step', step: screen.name })
   }, [screen.name, session.session_id])
 
-  const consent = (agreedIn: string) => api.consent(agreedIn, toConsentLanguage(language))
+  const consent = (agreedIn: string, shown: ConnectSession) => api.consent(agreedIn, toConsentLanguage(language), shown)
 
   const actions: Actions = {
     agree() {
       if (session.user === null) flowHistory.move({ agreed: true, view: null })
-      else run(async () => setSession((await consent(session.session_id)).session))
+      else run(async () => setSession((await consent(session.session_id, session)).session))
     },
     signedIn: (signedIn) =>
       run(async () => {
         // The consent can be recorded now, because the user is known. A user who had connections before has to be
         // shown them first.
-        const now = isConsentComplete(signedIn, entry.agreed) ? (await consent(entry.sessionId)).session : signedIn
+        const now = isConsentComplete(signedIn, entry.agreed)
+          ? (await consent(entry.sessionId, signedIn)).session
+          : signedIn
         setCodeSentTo(null)
         setSession(now)
       }),

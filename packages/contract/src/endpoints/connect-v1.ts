@@ -20,6 +20,8 @@ const sessionAnswer = z.object({ session: ConnectSession })
 const sessionExample = { session }
 /** A connect URL is short; a login token in it is not. */
 const queryLengthMax = 8_192
+/** As many as a session lists. */
+const existingMax = 500
 
 export const createSession = defineEndpoint({
   ...common,
@@ -91,6 +93,10 @@ export const giveConsent = defineEndpoint({
         .enum(consentLanguages)
         .optional()
         .meta({ description: 'The language that the page was in. Default: that of `lang`, or English.' }),
+      existing: z.array(text(64)).max(existingMax).optional().meta({
+        description:
+          'The connections that the page listed as existing. The recorded text names no others. Default: all that exist now.',
+      }),
     })
     .optional(),
   response: sessionAnswer,

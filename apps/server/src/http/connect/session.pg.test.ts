@@ -54,6 +54,27 @@ describe('the connect session', async () => {
       assert.equal((await browser.agree({ language: 'xx' })).status, 400)
     })
 
+    it('names only accounts in the record that the page listed, also when another application adds one meanwhile', async () => {
+      const email = 'added-meanwhile@example.com'
+      const connectOne = async (display_label: string): Promise<void> => {
+        const browser = await connect.beginConnectSession()
+        await browser.enter(email)
+        await browser.add(await connect.mintKey('empty', display_label), { display_label })
+        await browser.redeem(await browser.finish())
+      }
+      await connectOne('first')
+      const browser = await connect.beginConnectSession()
+      const { existing } = await browser.signIn(email)
+      await connectOne('meanwhile')
+      await browser.agree({ existing: existing.map(({ connection_id }) => connection_id) })
+      const { consent } = await connect.db.row<{ consent: { text: string } }>(
+        'select consent from connect_sessions where id = $1',
+        [browser.session.session_id],
+      )
+      assert.ok(consent.text.includes('first'))
+      assert.ok(!consent.text.includes('meanwhile'))
+    })
+
     it('records no consent for a session whose page was not the one that the user agreed to', async () => {
       const shown = await connect.beginConnectSession()
       const browser = await connect.beginConnectSession()

@@ -73,7 +73,8 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session, body }) => {
-    await connect.giveConsent(session, { sessionId: body?.session_id, language: body?.language })
+    const { session_id: sessionId, language, existing } = body ?? {}
+    await connect.giveConsent(session, { sessionId, language, existing })
     return answer(session)
   })
   serve(app, contract.removeSessionConnection, async ({ session, params }) => {

@@ -44,7 +44,7 @@ export interface TestBrowser {
   readMail(): Promise<string>
   signIn(email: string): Promise<WireSession>
   /** Agrees to the consent page of this session. */
-  agree(more?: { language?: string }): Promise<Answer<{ session: WireSession }>>
+  agree(more?: { language?: string; existing?: readonly string[] }): Promise<Answer<{ session: WireSession }>>
   /** Signed in and consented. */
   enter(email: string): Promise<WireSession>
   add(key: { api_key: string; secret_key: string }, more?: Record<string, unknown>): Promise<AddAnswer>
