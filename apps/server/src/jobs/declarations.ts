@@ -67,6 +67,14 @@ const reading = {
     .exactOptional(),
 }
 
+/**
+ * A refresh has priority over the background until its first page only, in the queue and in the budgets of providers. One
+ * during a long first read has all of that history to read, and would otherwise keep every other job waiting.
+ */
+export function isInteractiveRefresh(of: { run?: object; kind: 'assets' | 'transactions'; inBackground?: boolean }) {
+  return of.inBackground !== true && (of.run === undefined || of.kind === 'assets')
+}
+
 export const declarations = {
   verify: declare({
     payload: z.object({
@@ -108,10 +116,7 @@ export const declarations = {
     }),
     subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
     lane: ({ lane }) => lane,
-    // It has priority over the background until its first page only. A refresh during a long first read has all of that
-    // history to read, and would otherwise keep every other job waiting.
-    priority: ({ run, kind, inBackground }) =>
-      inBackground !== true && (run === undefined || kind === 'assets') ? 'interactive' : 'background',
+    priority: (payload) => (isInteractiveRefresh(payload) ? 'interactive' : 'background'),
     // A person may ask for twenty of them within a minute.
     flags: ({ lane, ref }) => userFlags(providerOfLane(lane), ref.userKey),
     // An application may ask for it for all its users, every minute.

@@ -7,7 +7,7 @@ import { findTraceparent } from '../trace-context.ts'
 import { declarations, toStored, type Declaration, type JobName, type PayloadOf } from './declarations.ts'
 import { insertJob, isKeyDue, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
 
-export { parseStored, providerOfLane, toProviderLane } from './declarations.ts'
+export { isInteractiveRefresh, parseStored, providerOfLane, toProviderLane } from './declarations.ts'
 export type { Handler, Handlers, JobName, PayloadOf } from './declarations.ts'
 export { bringJobsForward } from './queue-store.ts'
 export { repeat } from './rounds.ts'

@@ -398,6 +398,34 @@ describe('a job', async () => {
     assert.ok(Math.abs(slower.people - 80) <= 2 && Math.abs(slower.background - 20) <= 2, JSON.stringify(slower))
   })
 
+  it('of a person who refreshes leaves enough to people for a check of a key', async (t) => {
+    const { db, pass } = await open(t)
+    const tiers = [{ capacity: 10, refillPerSecond: 1 }] as const
+    const shared = withBuckets({ name: 'calls', scope: 'address', tiers })
+    const of = { connector: { ...shared, budget: { ...shared.budget, verify: calls(6) } }, keyLane: 'a' }
+    const budgets = budgetsOf(db)
+    const countRead = async (): Promise<number> => {
+      for (let read = 0; ; read += 1) {
+        const isTaken = await budgets.take(of, calls(1), interactive).then(
+          () => true,
+          () => false,
+        )
+        if (!isTaken) return read
+      }
+    }
+    const check = { interactive: true, isVerified: false }
+    assert.equal(await countRead(), 4)
+    await budgets.take(of, calls(6), check)
+    // The next check needs six tokens at once. What is refilled meanwhile is not taken one by one: people have 0.8 of it.
+    for (let seconds = 0; seconds < 8; seconds += 1) {
+      await pass(1)
+      assert.equal(await countRead(), 0)
+    }
+    await budgets.take(of, calls(6), check)
+    await pass(10)
+    assert.equal(await countRead(), 2)
+  })
+
   it('in the background takes from an address bucket later than any call that a person waits for, at every provider', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)

@@ -172,6 +172,9 @@ function nameBuckets(egress: string) {
         ...own,
         key: keyOfPeople(of, bucket),
         refills: refills.map((refill) => refill * (1 - backgroundShare)),
+        // A person who adds a key gives up after some seconds, and a refresh may come later. A check of an EVM wallet
+        // needs half of the bucket at once: refreshes, which take one token after the other, would leave none.
+        reserves: isVerified ? capacities.map(() => of.connector.budget.verify[bucket.name] ?? 0) : none,
       }
       return [
         { ...own, key: keyOf(of, bucket), reserves, mayTry: isVerified },

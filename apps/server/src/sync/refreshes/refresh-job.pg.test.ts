@@ -2,7 +2,7 @@
 import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseStored } from '../../jobs/index.ts'
+import { parseStored, type PayloadOf } from '../../jobs/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import { createTestProvider, openReader, record, type TestProvider } from '../test-provider.ts'
 import type { RefreshKind } from './refreshes.ts'
@@ -16,8 +16,10 @@ describe('a refresh', async () => {
   const unreadable = (): never => {
     throw new SourceError('unreadable_answer', 'an unexpected shape')
   }
-  async function connect(): Promise<{ ref: ConnectionRef; provider: TestProvider }> {
-    const provider = reader.use(createTestProvider())
+  async function connect(
+    options: Parameters<typeof createTestProvider>[0] = {},
+  ): Promise<{ ref: ConnectionRef; provider: TestProvider }> {
+    const provider = reader.use(createTestProvider(options))
     provider.lists.set('ledger/', [record('A', reader.clock.now() - dayMs)])
     const ref = await reader.connectTest()
     await reader.drain()
@@ -93,6 +95,22 @@ describe('a refresh', async () => {
     assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
     assert.equal(await refresh(ref, 'assets'), 'succeeded')
     assert.equal(await findStatus(ref), 'degraded: unreadable_answer')
+  })
+
+  it('takes from the share of people until its first page only', async () => {
+    const tiers = [{ capacity: 1_000, refillPerSecond: 1_000 }] as const
+    const { ref } = await connect({ budget: { buckets: [{ name: 'calls', scope: 'address', tiers }] } })
+    const { lane } = await db.row<{ lane: string }>('select key_lane as lane from connections where id = $1', [
+      ref.connectionId,
+    ])
+    const takesFromPeople = async (kind: RefreshKind, run?: PayloadOf<'refresh'>['run']): Promise<boolean> => {
+      await db.execute("delete from budgets where bucket like '%:people:%'")
+      await reader.sync.refreshTask({ ref, lane, kind, attempt: 1, ...(run && { run }) }, signal)
+      return (await db.rows("select from budgets where bucket like '%:people:%'")).length > 0
+    }
+    assert.equal(await takesFromPeople('assets'), true)
+    assert.equal(await takesFromPeople('transactions'), true)
+    assert.equal(await takesFromPeople('transactions', { untilMs: reader.clock.now(), stage: 'rest' }), false)
   })
 
   it('whose connection is removed while it is read does not run for ever', async () => {

@@ -6,7 +6,7 @@
 import { minuteMs, type Cause, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../../connections/index.ts'
 import type { Sql } from '../../db/index.ts'
-import type { Handler, PayloadOf } from '../../jobs/index.ts'
+import { isInteractiveRefresh, type Handler, type PayloadOf } from '../../jobs/index.ts'
 import { CircuitOpen } from '../../metering/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import { backoffMs, guardReading, overtakenDelayMs, toPauseMs } from '../run-job.ts'
@@ -41,7 +41,7 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   if (opened === undefined) return end(deps.db, payload, { status: 'failed', cause: await findCause(deps, ref) })
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
-  const request = { what: kind, run: payload.run, interactive: payload.inBackground !== true, signal }
+  const request = { what: kind, run: payload.run, interactive: isInteractiveRefresh(payload), signal }
   const { outcome, run, reach, isProofDue, lacksBalances, parts } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
   switch (outcome.kind) {
