@@ -7,7 +7,7 @@
  */
 import { createAccounts, type Accounts, type Account } from '../core/accounts.ts'
 import type { WireAnswer } from '../core/serving/listener.ts'
-import { speedOf, type Pace } from '../core/clock.ts'
+import type { Pace } from '../core/clock.ts'
 import type { Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import type { WalletList } from '../core/issued-lists.ts'
@@ -17,7 +17,7 @@ import { receive } from './payments.ts'
 import type { Story } from './story.ts'
 import type { Wallet } from './wallet.ts'
 import { createWallets, type BitcoinAccount } from './wallets.ts'
-import { createMeter, type Meter } from '../core/serving/meter.ts'
+import { createMeters } from '../core/serving/meter.ts'
 
 export interface Bitcoin {
   accounts: Accounts<Story, Story>
@@ -92,8 +92,6 @@ function gatewayPage(status: number, title: string): WireAnswer {
  * The public instance allows less and does not say how much; its 429 comes without Retry-After (…/issues/449).
  */
 const documentedLimit = { max: 100, decayPerSecond: 50 }
-// Addresses of callers come from outside: past this many, the counts start again.
-const callersMax = 10_000
 
 interface Limits {
   /** Counts a call. `account` is the wallet that the call is about, if any. */
@@ -101,23 +99,12 @@ interface Limits {
 }
 
 function createLimits(pace: Pace): Limits {
-  const callers = new Map<string, Meter>()
-
-  function meterOf(address: string): Meter {
-    const known = callers.get(address)
-    if (known !== undefined) return known
-    const { max, decayPerSecond } = documentedLimit
-    const made = createMeter({ max, decayPerSecond: decayPerSecond * speedOf(pace) })
-    if (callers.size >= callersMax) callers.clear()
-    callers.set(address, made)
-    return made
-  }
-
+  const meterOf = createMeters(pace)
   return {
     accept(address, account, nowMs) {
       // A scenario with a limit of its own counts for its wallet alone, so that it does not starve the others.
       const isOwn = account !== undefined && account.scenario.limit !== 'documented'
-      const meter = isOwn ? account.meter : meterOf(address)
+      const meter = isOwn ? account.meter : meterOf(address, documentedLimit)
       return meter?.take(1, nowMs).accepted ?? true
     },
   }

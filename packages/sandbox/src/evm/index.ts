@@ -9,12 +9,13 @@
  */
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
+import { createMeters, type Meters } from '../core/serving/meter.ts'
 import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { createAddressBook } from './chain/addresses.ts'
 import { findNetwork } from './chain/networks.ts'
 import type { Story } from './story.ts'
-import { createWallets, type EvmAccount, type Wallets } from './wallets.ts'
+import { createWallets, documentedLimit, type EvmAccount, type Wallets } from './wallets.ts'
 import { notOk, rpcFailure } from './rpc/rpc.ts'
 import type { World } from './world.ts'
 
@@ -33,6 +34,7 @@ export function createEvm(options: {
   nowMs: () => number
 }): Evm {
   const { nowMs } = options
+  const meterOf = createMeters(options.pace)
   const book = createAddressBook(options.seed)
   const wallets = createWallets(book, options)
   let opening: Promise<World> | undefined
@@ -59,7 +61,7 @@ export function createEvm(options: {
       account.calls += 1
       return { accountId: account.id, weather: account.scenario.weather, call: account.calls - 1 }
     },
-    answer: (request, context) => answer({ wallets, withWorld, nowMs }, request, context),
+    answer: (request, context) => answer({ wallets, withWorld, meterOf, nowMs }, request, context),
     words,
     // Nothing can be added to a chain's past, so the row is new: it moves a list that is read newest first.
     async insertRow(accountId) {
@@ -83,7 +85,7 @@ export function createEvm(options: {
 }
 
 async function answer(
-  { wallets, withWorld, nowMs }: Pick<Evm, 'wallets' | 'withWorld'> & { nowMs: () => number },
+  { wallets, withWorld, meterOf, nowMs }: Pick<Evm, 'wallets' | 'withWorld'> & { meterOf: Meters; nowMs: () => number },
   request: WireRequest,
   context: CallContext,
 ): Promise<WireAnswer> {
@@ -95,7 +97,11 @@ async function answer(
     return withWorld(accounts, (world) => answerRpc(world, network.chainId, request.body))
   }
   if (network !== undefined && kind === 'index' && rest.join('/') === 'api' && request.method === 'GET') {
-    if (accounts[0]?.meter?.take(1, nowMs()).accepted === false) return words.rateLimited(request)
+    const [account] = accounts
+    // A scenario with a limit of its own counts for its wallet alone, so that it does not starve the others.
+    const isOwn = account !== undefined && account.scenario.limit !== 'documented'
+    const meter = isOwn ? account.meter : meterOf(`${request.address} ${network.chainId}`, documentedLimit)
+    if (meter?.take(1, nowMs()).accepted === false) return words.rateLimited(request)
     const { answerAccountApi } = await import('./rpc/account-api.ts')
     return withWorld(accounts, (world) => answerAccountApi(world, network.chainId, request.query, context))
   }

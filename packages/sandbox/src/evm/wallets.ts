@@ -25,8 +25,11 @@ export interface Wallets {
   listPrepared(): EvmAccount[]
 }
 
-/** Etherscan's Lite plan; the free one has 3. https://docs.etherscan.io/rate-limits */
-const documentedLimit = { max: 5, decayPerSecond: 5 }
+/**
+ * How much a caller without a key may ask an explorer of Blockscout, which has one for each chain and counts by IP
+ * address: 300 calls in a minute, or 5 a second. https://docs.blockscout.com/devs/apis/requests-and-limits
+ */
+export const documentedLimit = { max: 300, decayPerSecond: 5 }
 
 export function createWallets(
   book: AddressBook,

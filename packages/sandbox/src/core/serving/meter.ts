@@ -2,6 +2,8 @@
  * A counter that rises with each call and decays with time: the shape of Kraken's call counter and, with a decay of one
  * window, of a plain "n calls a minute".
  */
+import { speedOf, type Pace } from '../clock.ts'
+
 export interface MeterLimit {
   max: number
   decayPerSecond: number
@@ -26,5 +28,23 @@ export function createMeter(limit: MeterLimit): Meter {
       level += cost
       return { accepted: true }
     },
+  }
+}
+
+/** One meter for each name, such as the address of a caller. */
+export type Meters = (name: string, limit: MeterLimit) => Meter
+
+// The names come from outside: past this many, the counts start again.
+const metersMax = 10_000
+
+export function createMeters(pace: Pace): Meters {
+  const meters = new Map<string, Meter>()
+  return (name, { max, decayPerSecond }) => {
+    const known = meters.get(name)
+    if (known !== undefined) return known
+    const made = createMeter({ max, decayPerSecond: decayPerSecond * speedOf(pace) })
+    if (meters.size >= metersMax) meters.clear()
+    meters.set(name, made)
+    return made
   }
 }

@@ -372,15 +372,32 @@ describe('refusals', () => {
     }
   })
 
-  it('counts the calls of a wallet: five a second, which the account API refuses with 200', async () => {
+  it('counts the calls of a caller on each chain, 300 a minute, and refuses further ones with 200', async () => {
     const stopped = await startTestSandbox({ pace: 'real', now: () => Date.UTC(2026, 10, 15) })
     try {
-      const { ask } = await openWallet(stopped, 'empty')
-      const answers = []
-      for (let call = 0; call < 6; call += 1) answers.push((await ask(1, 'balance')).result)
-      assert.deepEqual(answers, [...Array<string>(5).fill('0'), 'Max calls per sec rate limit reached (5/sec)'])
+      const wallets = [await openWallet(stopped, 'empty'), await openWallet(stopped, 'empty', 'omar')] as const
+      for (let call = 0; call < 150; call += 1) {
+        for (const { ask } of wallets) assert.equal((await ask(1, 'balance')).result, '0')
+      }
+      const ask = async (chainId: number): Promise<unknown> => (await wallets[0].ask(chainId, 'balance')).result
+      assert.equal(await ask(1), 'Max calls per sec rate limit reached (5/sec)')
+      assert.equal(await ask(8453), '0')
       await control(stopped, 'POST', 'clock', { offset_ms: 1_000 })
-      assert.equal((await ask(1, 'balance')).result, '0')
+      assert.equal(await ask(1), '0')
+    } finally {
+      await stopped.close()
+    }
+  })
+
+  it('counts the calls of a wallet with a limit of its own alone', async () => {
+    const stopped = await startTestSandbox({ pace: 'real', now: () => Date.UTC(2026, 10, 15) })
+    try {
+      const limited = await openWallet(stopped, 'rate_limited')
+      const other = await openWallet(stopped, 'empty')
+      const results = []
+      for (let call = 0; call < 3; call += 1) results.push((await limited.ask(1, 'txlist', { offset: 1 })).status)
+      assert.deepEqual(results, ['1', '1', '0'])
+      assert.equal((await other.ask(1, 'balance')).status, '1')
     } finally {
       await stopped.close()
     }

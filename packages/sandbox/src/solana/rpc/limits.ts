@@ -3,13 +3,11 @@
  * counts. https://solana.com/docs/references/clusters ("Rate limits" of the main network's public endpoint)
  */
 import type { Account } from '../../core/accounts.ts'
-import { createMeter, type Meter } from '../../core/serving/meter.ts'
-import { speedOf, type Pace } from '../../core/clock.ts'
+import { createMeters } from '../../core/serving/meter.ts'
+import type { Pace } from '../../core/clock.ts'
 
 export const documentedLimit = { max: 100, decayPerSecond: 10 }
 const methodLimit = { max: 40, decayPerSecond: 4 }
-// Addresses of callers and names of methods come from outside: past this many, the counts start again.
-const metersMax = 10_000
 
 export interface Refused {
   retryAfterS: number
@@ -27,17 +25,7 @@ export interface Limits {
 }
 
 export function createLimits(pace: Pace): Limits {
-  const meters = new Map<string, Meter>()
-
-  function meterOf(name: string, limit: { max: number; decayPerSecond: number }): Meter {
-    const known = meters.get(name)
-    if (known !== undefined) return known
-    const made = createMeter({ max: limit.max, decayPerSecond: limit.decayPerSecond * speedOf(pace) })
-    if (meters.size >= metersMax) meters.clear()
-    meters.set(name, made)
-    return made
-  }
-
+  const meterOf = createMeters(pace)
   return {
     take(address, methods, account, nowMs) {
       // A scenario with a limit of its own counts for its wallet alone, so that it does not starve the others.
