@@ -1,6 +1,6 @@
 /** Backups of durable servers, each checked by restoring it. The tests share one data directory and run in order. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -235,6 +235,20 @@ describe('a restore', () => {
       if (doneBytes > totalBytes / 2) interrupted.abort()
     }
     assert.match(await refusal('still.tar.gz', { signal: interrupted.signal, onProgress }), /interrupted/)
+  })
+
+  test('as root unpacks into a directory that is closed to everyone else, and hands it over whole', async (t) => {
+    if (process.getuid?.() !== 0) return t.skip('not root')
+    const seen = new Set<string>()
+    const onProgress = (): void => {
+      const found = statSync(inRoot('handed/postgres.draft'), { throwIfNoEntry: false })
+      if (found !== undefined) seen.add(`${found.uid} ${(found.mode & 0o777).toString(8)}`)
+    }
+    await restoreFrom('still.tar.gz', 'handed', { onProgress })
+    assert.deepEqual([...seen], ['0 700'])
+    const cluster = inRoot('handed/postgres')
+    const owners = (await readdir(cluster, { recursive: true })).map((name) => statSync(path.join(cluster, name)).uid)
+    assert.deepEqual([...new Set([statSync(cluster).uid, ...owners])], [65_534])
   })
 
   test('does not touch a directory that is not empty or in use by a service', async (t) => {

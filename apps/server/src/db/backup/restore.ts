@@ -4,7 +4,19 @@
  * one. A restore that fails or is killed before that changes nothing.
  */
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import {
+  lchown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  statfs,
+  writeFile,
+} from 'node:fs/promises'
 import path from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
@@ -86,7 +98,8 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
   // The next start deletes an unfinished cluster with this name.
   const draft: Cluster = { ...cluster, directory: `${cluster.directory}.draft` }
   try {
-    const keys = await unpack(archive.entries, draft, options)
+    const keys = await unpack(archive.entries, draft.directory, options)
+    if (draft.identity !== undefined) await handOver(draft.directory, draft.identity)
     const keysFile = path.join(dataDirectory, keysName)
     if (keys !== undefined) await refuseOtherKeys(keysFile, keys, options.replace)
     await prove(draft, options.signal)
@@ -148,32 +161,40 @@ async function refuseOtherKeys(file: string, keys: string, replace: boolean): Pr
 /** Returns the key ring, if there is one. When it returns, the archive was complete and undamaged. */
 async function unpack(
   entries: AsyncGenerator<TarEntry>,
-  { directory, identity }: Cluster,
+  directory: string,
   { signal }: RestoreOptions,
 ): Promise<string | undefined> {
   await rm(directory, { recursive: true, force: true })
-  await makeDirectory(directory, identity)
+  await mkdir(directory, { mode: 0o700 })
   let keys: string | undefined
   for await (const entry of entries) {
     signal.throwIfAborted()
     if (entry.path === keysName) keys = (await collect(entry.content)).toString()
     if (!entry.path.startsWith(clusterFolder)) continue
     const target = path.join(directory, entry.path.slice(clusterFolder.length))
-    if (entry.isDirectory) await makeDirectory(target, identity)
-    else await writeEntry(target, entry, identity)
+    if (entry.isDirectory) await mkdir(target, { mode: 0o700 })
+    else await writeEntry(target, entry)
   }
   return keys
 }
 
-async function makeDirectory(directory: string, identity: ServerIdentity | undefined): Promise<void> {
-  await mkdir(directory, { mode: 0o700 })
-  if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
+/**
+ * The user that PostgreSQL runs as gets the cluster when it is whole, and the directory that encloses it last: until
+ * then nobody but root can enter. Whoever owns a directory can put a link to anything there, such as /etc, and we would
+ * write through it or give away what it leads to.
+ */
+async function handOver(directory: string, identity: ServerIdentity): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const inside = path.join(directory, entry.name)
+    if (entry.isDirectory()) await handOver(inside, identity)
+    else await lchown(inside, identity.uid, identity.gid)
+  }
+  await lchown(directory, identity.uid, identity.gid)
 }
 
-async function writeEntry(file: string, entry: TarEntry, identity: ServerIdentity | undefined): Promise<void> {
+async function writeEntry(file: string, entry: TarEntry): Promise<void> {
   const handle = await open(file, 'wx', 0o600)
   try {
-    if (identity !== undefined) await handle.chown(identity.uid, identity.gid)
     for await (const chunk of entry.content) await handle.writeFile(chunk)
   } finally {
     await handle.close()

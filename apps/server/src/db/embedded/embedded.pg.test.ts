@@ -297,6 +297,24 @@ kill -9 $$
   })
 })
 
+test('a start as root writes nothing into a directory whose owner may put a link there', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('not root')
+  await chmod(root, 0o755)
+  const ofRoot = path.join(root, 'of-root')
+  await writeFile(ofRoot, 'untouched', { mode: 0o600 })
+  const binaries = path.join(root, 'linking')
+  const real = await findBinaries()
+  await cp(real, binaries, { recursive: true, verbatimSymlinks: true })
+  // The directory of a new cluster belongs to the user that PostgreSQL runs as, and so does what runs here.
+  const program = `#!/bin/sh
+${path.join(real, 'bin', 'initdb')} "$@" && ln -sf ${ofRoot} pg_hba.conf
+`
+  await writeFile(path.join(binaries, 'bin', 'initdb'), program, { mode: 0o755 })
+  const starting = startEmbedded({ dataDirectory: path.join(root, 'linked'), log: silentLog, binaries })
+  await assert.rejects(starting, /pg_hba\.conf/)
+  assert.equal(await readFile(ofRoot, 'utf8'), 'untouched')
+})
+
 test('two data directories run at once, even below a directory that only their user can enter', async (t) => {
   const locked = path.join(root, 'locked')
   const checkout = path.join(locked, 'checkout')

@@ -6,7 +6,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -35,9 +35,7 @@ export const databaseName = 'assay'
 
 // One rule set for every connection: a socket's directory keeps other users out, but not other programs of the user
 // that PostgreSQL runs as. When we are root, that user is `nobody`, which many programs share.
-const hostBasedAuthentication = `local all all scram-sha-256
-local replication all scram-sha-256
-`
+const hostBasedAuthentication = ['local all all scram-sha-256', 'local replication all scram-sha-256']
 
 /** Crash recovery may replay a gigabyte of log. */
 const startTimeoutMs = 300_000
@@ -86,8 +84,10 @@ export async function createCluster(cluster: Cluster): Promise<void> {
   await runSingle(draft, [
     `create role ${roleName} login createdb replication in role pg_checkpoint, pg_read_all_stats`,
     `create database ${databaseName} owner ${roleName}`,
+    // PostgreSQL writes it. The directory belongs to the user it runs as, who could put a link there: if we are root, we
+    // would follow it to any file.
+    `copy (values ${hostBasedAuthentication.map((rule) => `('${rule}')`).join(', ')}) to '${toQuoted(draft, 'pg_hba.conf')}'`,
   ])
-  await writeFile(path.join(draft.directory, 'pg_hba.conf'), hostBasedAuthentication)
   await rename(draft.directory, cluster.directory)
   await syncDirectory(path.dirname(cluster.directory))
 }
@@ -233,9 +233,14 @@ export function hasExited(child: ChildProcess): boolean {
  * As root we name the directory relative to our working directory, which we entered before the user was switched. The
  * cluster may therefore lie below a directory that only root can enter, such as /root. PostgreSQL never leaves it.
  */
-function directoryArgument({ identity, directory }: Cluster): string[] {
-  return ['-D', identity !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : directory]
+function toOwnName({ identity, directory }: Cluster): string {
+  return identity !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : directory
 }
+
+const directoryArgument = (cluster: Cluster): string[] => ['-D', toOwnName(cluster)]
+
+/** A file of the cluster, in an SQL string. */
+const toQuoted = (cluster: Cluster, name: string): string => path.join(toOwnName(cluster), name).replaceAll("'", "''")
 
 function launch(cluster: Cluster, program: 'initdb' | 'postgres', words: readonly string[], input = ''): Launched {
   const child = spawn(path.join(cluster.binaries, 'bin', program), words, {
