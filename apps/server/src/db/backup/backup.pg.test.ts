@@ -1,16 +1,30 @@
 /** Backups of durable servers, each checked by restoring it. The tests share one data directory and run in order. */
 import assert from 'node:assert/strict'
-import { existsSync, statSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { createGunzip, gunzipSync, gzipSync } from 'node:zlib'
 import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
 import { startEmbedded } from '../embedded/embedded.ts'
 import type { Database } from '../sql.ts'
 import { backUp, type BackupOptions } from './back-up.ts'
 import { restore, type RestoreOptions } from './restore.ts'
+import { collect, inDirectory, readTar, tarEnd, tarPadding, toTarHeader } from './tar.ts'
 
 let root = ''
 before(async () => {
@@ -187,6 +201,27 @@ function damage(whole: Buffer, from: number): { altered: Buffer; at: number } {
   }
 }
 
+/** The same archive with other files in its cluster, by path. Its checksum is right. */
+async function repack(from: string, to: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const digest = createHash('sha256')
+  const blocks: Buffer[] = []
+  const put = (header: Buffer, content: Buffer): void => {
+    digest.update(header).update(content)
+    blocks.push(header, content, tarPadding(content.length))
+  }
+  for await (const entry of readTar(createReadStream(inRoot(from)).pipe(createGunzip()))) {
+    const content = await collect(entry.content)
+    const isReplaced = entry.path.replace('postgres/', '') in files
+    if (entry.path !== 'assay-backup.sha256' && !isReplaced) put(entry.header, content)
+  }
+  for (const [name, text] of Object.entries(files)) {
+    put(inDirectory('postgres', toTarHeader(name, Buffer.byteLength(text), 0)), Buffer.from(text))
+  }
+  const sum = Buffer.from(`${digest.digest('hex')}\n`)
+  blocks.push(toTarHeader('assay-backup.sha256', sum.length, 0), sum, tarPadding(sum.length), tarEnd)
+  await writeFile(inRoot(to), gzipSync(Buffer.concat(blocks), { level: 1 }))
+}
+
 describe('a restore', () => {
   async function refusal(file: string, options: Partial<RestoreOptions> = {}): Promise<string> {
     const refused = await restoreFrom(file, 'refused', options).then(
@@ -219,6 +254,31 @@ describe('a restore', () => {
     await writeFile(inRoot('text.tar.gz'), 'not a backup')
     assert.match(await refusal('text.tar.gz'), /damaged, or is not a backup/)
     assert.match(await refusal('missing.tar.gz'), /The file .*missing\.tar\.gz does not exist/)
+  })
+
+  test('takes no settings from the archive: they name programs that PostgreSQL runs, and who may connect', async (t) => {
+    const ran = inRoot('ran')
+    await chmod(root, 0o755)
+    await mkdir(ran)
+    await chmod(ran, 0o777)
+    const command = `touch ${ran}/yes`
+    await repack('still.tar.gz', 'commanding.tar.gz', {
+      'postgresql.conf': `archive_mode = always\narchive_command = '${command}'\n`,
+      'postgresql.auto.conf': `restore_command = '${command}; false'\nrecovery_end_command = '${command}'\n`,
+      'pg_hba.conf': 'local all all trust\n',
+      'pg_ident.conf': 'any /^(.*)$ postgres\n',
+    })
+    await restoreFrom('commanding.tar.gz', 'commanded')
+    await start(t, 'commanded')
+    const files = ['postgresql.conf', 'postgresql.auto.conf', 'pg_hba.conf', 'pg_ident.conf']
+    const texts = await Promise.all(files.map((name) => readFile(inRoot(`commanded/postgres/${name}`), 'utf8')))
+    assert.doesNotMatch(texts.join(''), /touch|trust|any/)
+    assert.match(texts[2] ?? '', /scram-sha-256/)
+    for (const name of ['recovery.signal', 'standby.signal']) {
+      await repack('commanding.tar.gz', 'signalling.tar.gz', { [name]: '' })
+      assert.match(await refusal('signalling.tar.gz'), new RegExp(`${name}.*does not make`))
+    }
+    assert.equal(existsSync(`${ran}/yes`), false)
   })
 
   test('refuses files of another PostgreSQL before it unpacks them', async () => {

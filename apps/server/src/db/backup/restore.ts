@@ -23,6 +23,7 @@ import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
 import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirectory } from '../embedded/cluster.ts'
 import { claimDataDirectory } from '../embedded/owner.ts'
 import {
+  ownConfiguration,
   startPostmaster,
   stopOrphan,
   stopPostmaster,
@@ -171,9 +172,16 @@ async function unpack(
     signal.throwIfAborted()
     if (entry.path === keysName) keys = (await collect(entry.content)).toString()
     if (!entry.path.startsWith(clusterFolder)) continue
-    const target = path.join(directory, entry.path.slice(clusterFolder.length))
+    const name = path.normalize(entry.path.slice(clusterFolder.length))
+    // Settings name commands that PostgreSQL runs, and such a file makes it run them during recovery.
+    if (name.endsWith('.signal')) throw new Error(`The file has ${name}, which \`assay backup\` does not make.`)
+    if (Object.hasOwn(ownConfiguration, name)) continue
+    const target = path.join(directory, name)
     if (entry.isDirectory) await mkdir(target, { mode: 0o700 })
     else await writeEntry(target, entry)
+  }
+  for (const [name, text] of Object.entries(ownConfiguration)) {
+    await writeFile(path.join(directory, name), text, { mode: 0o600, flag: 'wx' })
   }
   return keys
 }

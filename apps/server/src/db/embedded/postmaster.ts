@@ -37,6 +37,17 @@ export const databaseName = 'assay'
 // that PostgreSQL runs as. When we are root, that user is `nobody`, which many programs share.
 const hostBasedAuthentication = ['local all all scram-sha-256', 'local replication all scram-sha-256']
 
+/**
+ * The configuration of a restored cluster, by file. Without settings, PostgreSQL has its defaults, which initdb writes
+ * into these files too.
+ */
+export const ownConfiguration: Readonly<Record<string, string>> = {
+  'postgresql.conf': '',
+  'postgresql.auto.conf': '',
+  'pg_hba.conf': `${hostBasedAuthentication.join('\n')}\n`,
+  'pg_ident.conf': '',
+}
+
 /** Crash recovery may replay a gigabyte of log. */
 const startTimeoutMs = 300_000
 /** Backends of a killed postmaster leave as soon as they notice. */
