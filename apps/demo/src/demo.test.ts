@@ -5,23 +5,24 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { html } from './html.ts'
-import { startDemo, type Demo } from './index.ts'
+import { startDemo, type Demo, type DemoOptions } from './index.ts'
 
 /** Nothing listens at the service's addresses: these tests cover what Northwind does on its own. */
 async function open(
   t: TestContext,
-  onBug: (error: unknown) => void = assert.ifError,
-  authUrl = 'http://127.0.0.1:9',
+  options: Partial<DemoOptions> = {},
+  sample: Pick<DemoOptions, 'sampleUser'> = { sampleUser: 'sample' },
 ): Promise<Demo> {
   const demo = await startDemo({
     port: 0,
-    authUrl,
+    authUrl: 'http://127.0.0.1:9',
     baseUrl: 'http://127.0.0.1:9',
     widgetUrl: 'http://127.0.0.1:9/connect',
     clientId: 'cli_demo',
     clientSecret: 'not-a-secret',
-    sampleUser: 'sample',
-    onBug,
+    onBug: assert.ifError,
+    ...sample,
+    ...options,
   })
   t.after(() => demo.stop())
   return demo
@@ -44,6 +45,30 @@ function sign(id: string, body: string): Record<string, string> {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
   const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
   return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` }
+}
+
+/** Gives tokens for every code. */
+async function startIssuer(t: TestContext): Promise<string> {
+  const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 900, scope: '', user_id: 'u', grant_id: 'g' }
+  const issuer = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
+  }).listen(0, '127.0.0.1')
+  t.after(() => issuer.close())
+  await once(issuer, 'listening')
+  return `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`
+}
+
+/** The cookies before and after. */
+async function signIn(url: string, iss: string): Promise<{ planted: string; renewed: string }> {
+  const begun = await fetch(`${url}/connect`, { redirect: 'manual' })
+  const planted = begun.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+  const answer = await fetch(`${url}/callback?${new URLSearchParams({ code: 'c', state, iss }).toString()}`, {
+    redirect: 'manual',
+    headers: { cookie: planted },
+  })
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/'])
+  return { planted, renewed: answer.headers.get('set-cookie')?.split(';', 1)[0] ?? '' }
 }
 
 describe('Northwind', () => {
@@ -79,23 +104,9 @@ describe('Northwind', () => {
   })
 
   it('a session that was planted before the sign-in does not belong to the visitor afterwards', async (t) => {
-    const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 900, scope: '', user_id: 'u', grant_id: 'g' }
-    const issuer = createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
-    }).listen(0, '127.0.0.1')
-    t.after(() => issuer.close())
-    await once(issuer, 'listening')
-    const iss = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`
-    const { url } = await open(t, assert.ifError, iss)
-    const begun = await fetch(`${url}/connect`, { redirect: 'manual' })
-    const planted = begun.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
-    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
-    const answer = await fetch(`${url}/callback?${new URLSearchParams({ code: 'c', state, iss }).toString()}`, {
-      redirect: 'manual',
-      headers: { cookie: planted },
-    })
-    assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/'])
-    const renewed = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    const authUrl = await startIssuer(t)
+    const { url } = await open(t, { authUrl })
+    const { planted, renewed } = await signIn(url, authUrl)
     assert.match(renewed, /^northwind=[\w-]{43}$/)
     assert.notEqual(renewed, planted)
     const look = (cookie: string): Promise<Response> => fetch(url, { headers: { cookie } })
@@ -171,6 +182,21 @@ describe('Northwind', () => {
     assert.match(page, /&lt;script&gt;/)
   })
 
+  it('shows events of real accounts only to a visitor who has signed in', async (t) => {
+    const authUrl = await startIssuer(t)
+    const { url, trustWebhooks } = await open(t, { authUrl }, {})
+    trustWebhooks(secret)
+    const body = JSON.stringify({ type: 'connection.changed' })
+    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body, headers: sign('msg_1', body) })).status, 204)
+    const { planted, renewed } = await signIn(url, authUrl)
+    for (const cookie of ['', planted]) {
+      const answer = await fetch(`${url}/webhooks`, { redirect: 'manual', headers: { cookie } })
+      assert.deepEqual([answer.status, answer.headers.get('location'), await answer.text()], [303, '/', ''])
+    }
+    const page = await (await fetch(`${url}/webhooks`, { headers: { cookie: renewed } })).text()
+    assert.match(page, /<span>connection\.changed/)
+  })
+
   it('an unknown page is a 404, and no page runs a script that is not ours', async (t) => {
     const { url } = await open(t)
     const answer = await fetch(`${url}/nowhere`)
@@ -216,7 +242,7 @@ describe('Northwind', () => {
 
   it('a bug gives a 500 and a report, and the process continues', async (t) => {
     const bugs: unknown[] = []
-    const { url, trustWebhooks } = await open(t, (error) => bugs.push(error))
+    const { url, trustWebhooks } = await open(t, { onBug: (error) => bugs.push(error) })
     trustWebhooks(secret)
     // The service signs objects only, so no code here expects anything else.
     const headers = sign('msg_1', 'null')

@@ -60,7 +60,9 @@ export async function showCoverage(_: DemoDeps, { session }: Visit): Promise<Ans
   return page(coveragePage(connections.map((connection, index) => ({ connection, streams: streams[index] ?? [] }))))
 }
 
-export function showEvents({ webhooks }: DemoDeps): Answer {
+export function showEvents({ webhooks, sampleUser }: DemoDeps, { session }: Visit): Answer {
+  // Without a sample user the accounts are real, and other users of this machine reach this address too.
+  if (sampleUser === undefined && session?.client === undefined) return goTo('/')
   return page(eventsPage(webhooks.list()))
 }
 
