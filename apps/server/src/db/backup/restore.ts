@@ -20,8 +20,7 @@ import {
 import path from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
-import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirectory } from '../embedded/cluster.ts'
-import { claimDataDirectory } from '../embedded/owner.ts'
+import { claimWithSocket, describeCluster, forgetPassword, socketPrefix, type Claim } from '../embedded/cluster.ts'
 import {
   ownConfiguration,
   startPostmaster,
@@ -67,7 +66,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   source.on('error', (error) => bytes.destroy(error))
   try {
     const archive = await openArchive(source.pipe(bytes))
-    return await withDataDirectory(options, (dataDirectory) => restoreInto(dataDirectory, archive, options))
+    return await withDataDirectory(options, (claim) => restoreInto(claim, archive, options))
   } finally {
     source.destroy()
     bytes.destroy()
@@ -75,23 +74,22 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
 }
 
 /** Prevents a service from starting there during the restore, and a restore under a running service. */
-async function withDataDirectory<T>(options: RestoreOptions, work: (dataDirectory: string) => Promise<T>): Promise<T> {
+async function withDataDirectory<T>(options: RestoreOptions, work: (claim: Claim) => Promise<T>): Promise<T> {
   const made = await mkdir(options.dataDirectory, { recursive: true })
   const dataDirectory = await realpath(options.dataDirectory)
-  const socketDirectory = toSocketDirectory(dataDirectory)
-  const release = await claimDataDirectory(dataDirectory, socketDirectory)
+  const claim = await claimWithSocket(dataDirectory)
   try {
-    return await work(dataDirectory)
+    return await work(claim)
   } finally {
-    await rmdir(socketDirectory).catch(ignore('ENOENT', 'ENOTEMPTY', 'EPERM', 'ENOTDIR'))
-    await release()
+    await claim.release()
     if (made !== undefined) await rmdir(dataDirectory).catch(ignore('ENOTEMPTY', 'EEXIST'))
   }
 }
 
-async function restoreInto(dataDirectory: string, archive: OpenedArchive, options: RestoreOptions): Promise<Restored> {
+async function restoreInto(claim: Claim, archive: OpenedArchive, options: RestoreOptions): Promise<Restored> {
+  const { dataDirectory } = claim
   if (!options.replace) await refuseUnlessEmpty(dataDirectory)
-  const cluster = await describeCluster({ log: options.log }, dataDirectory)
+  const cluster = await describeCluster({ log: options.log }, claim)
   await refuseOtherVersion(archive.description, cluster)
   await refuseWithoutRoom(archive.description, dataDirectory)
   // A PostgreSQL that a killed service left running would hold the socket and the files that are about to be deleted.
@@ -103,6 +101,7 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
     if (draft.identity !== undefined) await handOver(draft.directory, draft.identity)
     const keysFile = path.join(dataDirectory, keysName)
     if (keys !== undefined) await refuseOtherKeys(keysFile, keys, options.replace)
+    await claim.prepareSocket(draft.identity)
     await prove(draft, options.signal)
     if (keys !== undefined) await putKeys(keysFile, keys)
     // The password belongs to the cluster that was there. A start gives a cluster without one its own, whichever of the
@@ -120,7 +119,8 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
 
 /** What a data directory may hold before a restore: our own claim, the keys, and remains of a killed start or claim. */
 const expected = new Set(['owner.json', 'database.password', keysName, 'postgres.draft'])
-const isExpected = (name: string): boolean => expected.has(name) || name.startsWith('owner.json.')
+const isExpected = (name: string): boolean =>
+  expected.has(name) || name.startsWith('owner.json.') || name.startsWith(socketPrefix)
 
 async function refuseUnlessEmpty(dataDirectory: string): Promise<void> {
   const others = (await readdir(dataDirectory)).filter((name) => !isExpected(name))
@@ -211,7 +211,6 @@ async function writeEntry(file: string, entry: TarEntry): Promise<void> {
 
 /** Recovery ends at the moment the backup ended, or fails. PostgreSQL also puts every file on the disk first. */
 async function prove(draft: Cluster, signal: AbortSignal): Promise<void> {
-  await ensureSocketDirectory(draft.socketDirectory, draft.identity)
   await stopPostmaster(await startPostmaster(draft, signal))
 }
 

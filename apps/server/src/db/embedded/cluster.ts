@@ -2,15 +2,16 @@
  * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when
  * we are root, and a socket that other users cannot reach.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, lstat, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { errorCodeOf } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
-import type { Cluster } from './postmaster.ts'
+import { claimDataDirectory, findRecordedSocket } from './owner.ts'
+import { socketName, type Cluster } from './postmaster.ts'
 
 export interface ClusterOptions {
   log: DatabaseLog
@@ -27,16 +28,19 @@ export interface ClusterOptions {
 const unprivileged: ServerIdentity = { uid: 65534, gid: 65534 }
 /** sun_path has 108 bytes on Linux and 104 on macOS. */
 const socketPathMax = 100
+export const socketPrefix = 'assay-socket-'
 
-/** `dataDirectory` is a real path: the socket's place is derived from it. */
-export async function describeCluster(options: ClusterOptions, dataDirectory: string): Promise<Cluster> {
+export async function describeCluster(
+  options: ClusterOptions,
+  { dataDirectory, socketDirectory }: Pick<Claim, 'dataDirectory' | 'socketDirectory'>,
+): Promise<Cluster> {
   const directory = path.join(dataDirectory, 'postgres')
   const identity = await chooseIdentity(directory)
   return {
     directory,
     identity,
     binaries: await ensureReachable(options.binaries ?? (await findBinaries()), identity),
-    socketDirectory: toSocketDirectory(dataDirectory),
+    socketDirectory,
     settings: options.settings ?? {},
     log: options.log,
   }
@@ -86,30 +90,62 @@ async function chooseIdentity(directory: string): Promise<ServerIdentity | undef
   )
 }
 
-/**
- * Derived from the data directory: two clusters never share a socket, and a start after a crash finds the same place
- * again.
- */
-export function toSocketDirectory(dataDirectory: string): string {
-  const name = `assay-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`
-  const preferred = path.join(os.tmpdir(), name)
-  const fits = Buffer.byteLength(path.join(preferred, '.s.PGSQL.5432')) < socketPathMax
-  // A TMPDIR of root's own (libpam-tmpdir makes one) is closed to the user PostgreSQL then runs as.
-  return fits && process.getuid?.() !== 0 ? preferred : path.join('/tmp', name)
+export interface Claim {
+  dataDirectory: string
+  socketDirectory: string
+  /** Hands the socket to the user that PostgreSQL runs as, and removes the one of an owner that was killed. */
+  prepareSocket(identity: ServerIdentity | undefined): Promise<void>
+  release(): Promise<void>
 }
 
-export async function ensureSocketDirectory(directory: string, identity: ServerIdentity | undefined): Promise<void> {
-  const uid = identity?.uid ?? process.getuid?.()
-  try {
-    await mkdir(directory, { mode: 0o700 })
-    if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
-  } catch (error) {
-    if (errorCodeOf(error) !== 'EEXIST') throw error
-    // If another user had made the directory, that user could place a socket there and would receive proof of the
-    // password.
-    const found = await lstat(directory)
-    if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
-      throw new Error(`${directory} belongs to another user. Remove it and start again.`, { cause: error })
-    }
+/** `dataDirectory` is a real path. Refuses while another live process has it. */
+export async function claimWithSocket(dataDirectory: string): Promise<Claim> {
+  const before = await findRecordedSocket(dataDirectory)
+  const socketDirectory = await makeSocketDirectory(dataDirectory)
+  let owner: ServerIdentity | undefined
+  // A PostgreSQL that was killed leaves its socket there.
+  const remove = (): Promise<void> => removeSocket(socketDirectory, owner)
+  const release = await claimDataDirectory(dataDirectory, socketDirectory).catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
+  return {
+    dataDirectory,
+    socketDirectory,
+    async prepareSocket(identity) {
+      if (identity !== undefined) await chown(socketDirectory, identity.uid, identity.gid)
+      owner = identity
+      if (before !== undefined) await removeSocket(before, identity)
+    },
+    async release() {
+      await remove()
+      await release()
+    },
   }
+}
+
+/**
+ * New for each start and with a random name: where other users can make a directory too, one that could be foretold
+ * could be taken, and then no start would succeed. It is below the data directory, except where its path would be too
+ * long, and when we are root: PostgreSQL then runs as another user, who may not be able to enter there.
+ */
+async function makeSocketDirectory(dataDirectory: string): Promise<string> {
+  // A TMPDIR of root's own (libpam-tmpdir makes one) is closed to that user, too.
+  const parents = process.getuid?.() === 0 ? [] : [dataDirectory, os.tmpdir()]
+  for (const parent of parents) {
+    const prefix = path.join(parent, socketPrefix)
+    if (Buffer.byteLength(path.join(`${prefix}XXXXXX`, socketName)) >= socketPathMax) continue
+    const made = await mkdtemp(prefix).catch(ignore('EACCES', 'EROFS', 'ENOENT'))
+    if (made !== undefined) return made
+  }
+  return mkdtemp(path.join('/tmp', socketPrefix))
+}
+
+async function removeSocket(directory: string, identity: ServerIdentity | undefined): Promise<void> {
+  // In /tmp, another user may have made it anew since.
+  const found = await lstat(directory).catch(ignore('ENOENT'))
+  const isOurs = found?.isDirectory() === true && found.uid === (identity?.uid ?? process.getuid?.())
+  if (!isOurs || !path.basename(directory).startsWith(socketPrefix)) return
+  for (const name of [`${socketName}.lock`, socketName]) await rm(path.join(directory, name), { force: true })
+  await rmdir(directory).catch(ignore('ENOENT', 'ENOTEMPTY'))
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -117,6 +117,22 @@ describe('one data directory', () => {
     await db.execute('create table kept (a int); insert into kept values (1)')
   })
 
+  test('no directory that others can make is named in advance, and a killed owner leaves none', async (t) => {
+    const socketOf = async (): Promise<string> =>
+      (JSON.parse(await readFile(path.join(data(), 'owner.json'), 'utf8')) as { socketDirectory: string })
+        .socketDirectory
+    const { child, committed } = startWriter(data())
+    await until(() => committed() > 0)
+    const killed = await socketOf()
+    await kill(child)
+    const { server } = await start(t, data())
+    assert.equal(existsSync(killed), false)
+    assert.notEqual(await socketOf(), killed)
+    assert.equal(await socketOf(), server.connection.host)
+    const parent = process.getuid?.() === 0 ? '/tmp' : await realpath(data())
+    assert.equal(path.dirname(server.connection.host), parent)
+  })
+
   test('another program that runs as PostgreSQL’s user cannot connect without the password', async (t) => {
     const { server } = await start(t, data())
     const { host, database } = server.connection
@@ -215,7 +231,7 @@ describe('one data directory', () => {
     await assertNothingLost(db, committed)
   })
 
-  test('a stop while PostgreSQL is being started again leaves no process', async () => {
+  test('a stop while PostgreSQL is being started again leaves no process and no socket', async () => {
     const server = await startEmbedded({ dataDirectory: data(), log: silentLog })
     const killed = await readPostmasterPid(data())
     process.kill(killed, 'SIGKILL')
@@ -223,6 +239,7 @@ describe('one data directory', () => {
     await server.stop()
     const last = existsSync(path.join(data(), 'postgres', 'postmaster.pid')) ? await readPostmasterPid(data()) : killed
     assert.equal(await isRunning(last), false)
+    assert.equal(existsSync(server.connection.host), false)
   })
 
   test('an owner that ends without a stop takes PostgreSQL with it', async () => {

@@ -4,28 +4,27 @@
  *   <data directory>/postgres            the cluster, owned by the user PostgreSQL runs as
  *   <data directory>/database.password   of the role we connect as, readable by us alone
  *   <data directory>/owner.json          the live process that started it (embedded/owner.ts)
- *   <tmp>/assay-<hash>                   the socket, in a directory closed to other users; a socket's path has to be
- *                                        short
+ *   <data directory>/assay-socket-…      the socket, in a directory closed to other users; in /tmp where its path would
+ *                                        be too long, and when we are root
  *
  * Either may be killed: Node (PostgreSQL keeps running; the next start stops and restarts it) or PostgreSQL (the owner
  * starts it again). Neither loses a committed row.
  */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, realpath, rename, rmdir } from 'node:fs/promises'
+import { mkdir, realpath, rename } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCodeOf, ignore } from '../error-code.ts'
 import {
+  claimWithSocket,
   describeCluster,
-  ensureSocketDirectory,
   findPassword,
   keepPassword,
   newPassword,
-  toSocketDirectory,
   type ClusterOptions,
 } from './cluster.ts'
-import { claimDataDirectory, findOwner } from './owner.ts'
+import { findOwner } from './owner.ts'
 import {
   createCluster,
   databaseName,
@@ -62,29 +61,24 @@ const joinTimeoutMs = 30_000
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   await mkdir(options.dataDirectory, { recursive: true })
   const dataDirectory = await realpath(options.dataDirectory)
-  const socketDirectory = toSocketDirectory(dataDirectory)
-  const release = await claimDataDirectory(dataDirectory, socketDirectory)
-  async function giveBack(): Promise<void> {
-    await rmdir(socketDirectory).catch(ignore('ENOENT', 'ENOTEMPTY', 'EPERM', 'ENOTDIR'))
-    await release()
-  }
+  const claim = await claimWithSocket(dataDirectory)
   try {
     await bringBackReplaced(path.join(dataDirectory, 'postgres'))
-    const cluster = await describeCluster(options, dataDirectory)
+    const cluster = await describeCluster(options, claim)
     if (existsSync(cluster.directory)) await stopOrphan(cluster)
     else await createCluster(cluster)
     const password = await ensurePassword(cluster, dataDirectory)
-    await ensureSocketDirectory(socketDirectory, cluster.identity)
+    await claim.prepareSocket(cluster.identity)
     const supervisor = await supervise(cluster)
     return {
-      connection: toAddress(socketDirectory, password),
+      connection: toAddress(claim.socketDirectory, password),
       async stop() {
         await supervisor.stop()
-        await giveBack()
+        await claim.release()
       },
     }
   } catch (error) {
-    await giveBack()
+    await claim.release()
     throw error
   }
 }

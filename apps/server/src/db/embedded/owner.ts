@@ -54,6 +54,11 @@ export async function findOwner(dataDirectory: string): Promise<Owner | undefine
   return findLiving((await findRecord(ownerFile(dataDirectory))) ?? '')
 }
 
+/** The place of the socket that the last owner wrote down, alive or not. */
+export async function findRecordedSocket(dataDirectory: string): Promise<string | undefined> {
+  return parseOwner((await findRecord(ownerFile(dataDirectory))) ?? '')?.socketDirectory
+}
+
 function inUse(dataDirectory: string, pid: number): Error {
   return new Error(
     pid === process.pid

@@ -32,6 +32,7 @@ const superuser = 'postgres'
 /** The role that we connect as. It owns its databases and may take backups, and is not a superuser. */
 export const roleName = 'assay'
 export const databaseName = 'assay'
+export const socketName = '.s.PGSQL.5432'
 
 // One rule set for every connection: a socket's directory keeps other users out, but not other programs of the user
 // that PostgreSQL runs as. When we are root, that user is `nobody`, which many programs share.
@@ -206,7 +207,7 @@ export async function stopOrphan(cluster: Cluster): Promise<void> {
     }
   }
   await rm(path.join(cluster.directory, 'postmaster.pid'), { force: true })
-  for (const name of ['.s.PGSQL.5432.lock', '.s.PGSQL.5432']) {
+  for (const name of [`${socketName}.lock`, socketName]) {
     await rm(path.join(cluster.socketDirectory, name), { force: true })
   }
 }
