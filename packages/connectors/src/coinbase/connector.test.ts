@@ -334,6 +334,16 @@ describe('wallets', () => {
     assert.equal(new URL(asked[0]?.url ?? '').search, '?limit=100&order=desc')
   })
 
+  it('of more pages than an account has are refused before they are collected, however long a page is', async () => {
+    const long: Answers = (_, call) => {
+      const data = Array.from({ length: 3_000 }, (_row, index) => wallet(`${call}-${index}`, 'BTC', '0'))
+      return { body: { pagination: { next_uri: `/v2/accounts?limit=100&starting_after=${call}` }, data } }
+    }
+    const { reader, asked } = open(long)
+    await assert.rejects(reader.fetchBalances({}), { fault: 'unreadable_answer', message: /more than 5000 wallets/ })
+    assert.equal(asked.length, 2)
+  })
+
   it('a next link cannot send the token to another host, nor loop', async () => {
     const away: Answers = (_, call) =>
       call === 1

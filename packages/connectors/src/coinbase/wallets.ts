@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { leaveOutUnreadable } from '../kit/balances.ts'
 import type { Balances } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
+import { pageSize } from './definition.ts'
 import { coinbaseAsset, isStakedAssetCode } from './records.ts'
 import { fetchListPage, type Call } from './client.ts'
 
@@ -33,6 +34,8 @@ const walletSchema = z.object({
 
 // An account has a few hundred wallets at most: one per currency, and a few vaults.
 const pagesMax = 50
+/** A page may be longer than was asked for. */
+const walletsMax = pagesMax * pageSize
 
 export async function fetchWallets(call: Call): Promise<Wallet[]> {
   const wallets = new Map<string, Wallet>()
@@ -45,6 +48,7 @@ export async function fetchWallets(call: Call): Promise<Wallet[]> {
     )
     // A row may appear twice when a wallet is opened between two pages.
     for (const wallet of rows.map(toWallet)) wallets.set(wallet.id, wallet)
+    if (wallets.size > walletsMax) throw new SourceError('unreadable_answer', `more than ${walletsMax} wallets`)
     if (next === null) return [...wallets.values()]
     pageMark = next
   }
