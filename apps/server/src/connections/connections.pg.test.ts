@@ -10,6 +10,7 @@ import { addConnection, type AddResult } from './adding/add.ts'
 import { insertPending } from './adding/pending-store.ts'
 import { recordTransactions } from './counters-store.ts'
 import { createSealer } from './credentials/seal.ts'
+import { recordRights } from './store.ts'
 
 describe('the read-only gate', async () => {
   const engine = await openEngine()
@@ -27,6 +28,20 @@ describe('the read-only gate', async () => {
       `sync:${result.connectionId}`,
     ])
     assert.equal(jobs.length, 1)
+  })
+
+  it('takes a key that expires after the year 9999, which PostgreSQL and our dates do not reach, as one that does not', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    for (const [expiresAtMs, kept] of [
+      [Date.UTC(9999, 11, 31), '9999-12-31T00:00:00.000Z'],
+      [Date.UTC(10_000, 0, 1), null],
+      [Date.parse('+200000-01-01T00:00:00.000Z'), null],
+      [1e17, null],
+    ] as const) {
+      await recordRights(engine.db, ref, expiresAtMs)
+      const row = await engine.db.row('select key_expires_at from connections where id = $1', [ref.connectionId])
+      assert.deepEqual(row, { key_expires_at: kept })
+    }
   })
 
   interface Refused {

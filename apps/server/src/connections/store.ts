@@ -280,12 +280,16 @@ export async function recordIdleRead(
   return row !== undefined
 }
 
+/** Providers name far years for keys that never end. PostgreSQL does not read a year of more than four digits. */
+const expiresBeforeMs = Date.UTC(10_000, 0)
+
 /** Records when the key ends, as the provider said when its rights were read just now; null when it does not expire. */
 export async function recordRights(sql: Sql, ref: ConnectionRef, expiresAtMs: number | null): Promise<void> {
+  const expires = expiresAtMs !== null && expiresAtMs < expiresBeforeMs ? new Date(expiresAtMs).toISOString() : null
   await sql.execute(
     `update connections set key_expires_at = $3::timestamptz, rights_checked_at = $4::timestamptz
      where user_key = $1::bigint and connection_key = $2`,
-    [...keysOf(ref), expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(), sql.now()],
+    [...keysOf(ref), expires, sql.now()],
   )
 }
 
