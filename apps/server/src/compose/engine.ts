@@ -9,7 +9,7 @@ import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
 import { isRestless } from '../audit-log/index.ts'
-import { countRemoved, createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
+import { countRemoved, createLedger, forgetRemoved, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering, type Metering } from '../metering/index.ts'
 import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
@@ -98,7 +98,7 @@ export function createEngine(deps: EngineDeps): Engine {
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true, mayWait: false }),
     forgetKey: (sql, key) => metering.forget(sql, key),
-    ...{ scaleWait, takeChangeNumbers, countRemoved, isRestless },
+    ...{ scaleWait, takeChangeNumbers, countRemoved, forgetRemoved, isRestless },
     // Connections and sync know each other only through these events.
     onReadable: (tx, ref, keyLane, state) => sync.beginReading(tx, ref, keyLane, state),
     onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),

@@ -151,7 +151,12 @@ export interface Connections extends Provisional {
 }
 
 export interface ConnectionsDeps
-  extends OpenDeps, Omit<GateDeps, 'toFingerprint'>, AddDeps, StatusDeps, Pick<ProvisionalDeps, 'onShown'> {
+  extends
+    OpenDeps,
+    Omit<GateDeps, 'toFingerprint'>,
+    AddDeps,
+    StatusDeps,
+    Pick<ProvisionalDeps, 'onShown' | 'forgetRemoved'> {
   /** The connection was verified or is overdue, and has to be read now. */
   onReadable(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** Deletes what is kept of a key that is not used. */

@@ -86,6 +86,17 @@ export async function deleteConnection(tx: Sql, ref: ConnectionRef): Promise<boo
 }
 
 /**
+ * For a user who is being deleted: the ids of connections that were removed before, and are still being destroyed, are
+ * not kept either.
+ */
+export async function forgetHidden(tx: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<void> {
+  await tx.execute(
+    `update connections set hidden_seq = null where user_key = $1::bigint and status = 'removed' and hidden_seq is not null`,
+    [userKey],
+  )
+}
+
+/**
  * Creates the ledger where it is missing, so that a first connection waits for it, too: adding an account locks it
  * first.
  */

@@ -60,6 +60,38 @@ describe('removing everything of a user', async () => {
   })
 })
 
+describe('deleting a user', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  it('takes back what waits in the queue and the ids of connections that were removed before', async () => {
+    const owner = await engine.newOwner()
+    const [before, last] = [await engine.connect(owner, 'default'), await engine.connect(owner, 'empty')]
+    await engine.drain()
+    await engine.connections.remove(owner, { connectionId: before.connectionId })
+    const countRemoved = async (): Promise<number> =>
+      (await db.rows('select from removed_transactions where user_key = $1', [owner.userKey])).length
+    assert.ok((await countRemoved()) > 0)
+    const waiting = `select key from graphile_worker._private_jobs where key = any($1::text[]) order by key`
+    const keysOf = ({ connectionId }: ConnectionRef): string[] => [`sync:${connectionId}`]
+    assert.deepEqual(await db.rows(waiting, [keysOf(before)]), [])
+    assert.equal((await db.rows(waiting, [keysOf(last)])).length, 1)
+    await db.transaction((tx) => engine.connections.removeAll(tx, owner))
+    assert.deepEqual(await db.rows(waiting, [keysOf(last)]), [])
+    assert.equal(await countRemoved(), 0)
+  })
+
+  it('keeps no ids of a connection whose history is still being destroyed', async () => {
+    const owner = await engine.newOwner()
+    const ref = await engine.connect(owner, 'empty')
+    await db.execute("update connections set status = 'removed', hidden_seq = 7 where id = $1", [ref.connectionId])
+    await db.transaction((tx) => engine.connections.removeAll(tx, owner))
+    assert.deepEqual(await db.row('select hidden_seq from connections where id = $1', [ref.connectionId]), {
+      hidden_seq: null,
+    })
+  })
+})
+
 describe('upkeep', async () => {
   const { db, connections, newOwner } = await openEngine()
 

@@ -5,7 +5,7 @@
 import type { Sql } from '../db/index.ts'
 import { findTraceparent } from '../trace-context.ts'
 import { declarations, toStored, type Declaration, type JobName, type PayloadOf } from './declarations.ts'
-import { insertJob, isKeyDue, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
+import { deleteWaiting, insertJob, isKeyDue, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
 
 export { isInteractiveRefresh, parseStored, providerOfLane, toProviderLane } from './declarations.ts'
 export type { Handler, Handlers, JobName, PayloadOf } from './declarations.ts'
@@ -36,6 +36,13 @@ export function toAddJob<Name extends JobName>(
 ): { call: string; values: unknown[] } {
   return toInsertJob(toQueued(name, payload), offset, delay)
 }
+
+/** Takes back jobs that wait, by their subjects. One that is running finds out by itself that it is not needed. */
+export const dropWaiting = (sql: Sql, name: JobName, subjects: readonly string[]): Promise<void> =>
+  deleteWaiting(
+    sql,
+    subjects.map((subject) => `${name}:${subject}`),
+  )
 
 /** SQL: no such job waits or runs; `subject` is an SQL expression for its subject. */
 export const isNotQueued = (name: JobName, subject: string): string => isKeyFree(`'${name}:' || ${subject}`)

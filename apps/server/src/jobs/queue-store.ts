@@ -222,6 +222,16 @@ export async function listInteractive(
   )
 }
 
+/** A worker that takes one of them at this moment, or adds it again, is not waited for. */
+export async function deleteWaiting(sql: Sql, keys: readonly string[]): Promise<void> {
+  await sql.execute(
+    `delete from graphile_worker._private_jobs where id in (
+       select id from graphile_worker._private_jobs where key = any($1::text[]) and locked_at is null
+       for update skip locked)`,
+    [keys],
+  )
+}
+
 // --------------------------------------------------------------------------------------------------------------
 // retries
 

@@ -47,6 +47,10 @@ export async function countRemoved(sql: Sql, userKey: string, max: number): Prom
   return removed
 }
 
+export async function forgetRemoved(tx: Sql, userKey: string): Promise<void> {
+  await tx.execute('delete from removed_transactions where user_key = $1::bigint', [userKey])
+}
+
 /** The number that is `offset` after `first`. */
 export function changeNumberAt(first: string, offset: number): string {
   return String(BigInt(first) + BigInt(offset))

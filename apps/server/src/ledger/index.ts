@@ -30,7 +30,7 @@ import * as reread from './records/reread-store.ts'
 import * as store from './store.ts'
 import { matchOwnTransfers } from './transfers/transfers.ts'
 
-export { countRemoved, takeChangeNumbers } from './changes-store.ts'
+export { countRemoved, forgetRemoved, takeChangeNumbers } from './changes-store.ts'
 export { ConnectionGone } from './locks-store.ts'
 export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay/replay.ts'
 export type { Which as ReplayedWhich } from './replay/replay-store.ts'

@@ -5,7 +5,7 @@
 import type { ConnectorState } from '@assay/connectors'
 import type { DueConnection } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import type { Handler } from '../jobs/index.ts'
+import { dropWaiting, type Handler } from '../jobs/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { toStored } from './commit.ts'
 import {
@@ -61,7 +61,17 @@ export function createSync(deps: SyncDeps): Sync {
     plan: (tx, { keyLane, ...ref }, inMs) => queueRun(tx, ref, keyLane, { delayMs: inMs }),
     runTask: createRunTask(deps),
     refreshTask: createRefreshTask(deps),
-    forget: (tx, ref) => store.forgetConnection(tx, ref),
+    async forget(tx, ref) {
+      await store.forgetConnection(tx, ref)
+      // Those of a deleted user would otherwise name the user until they are due.
+      const kinds: readonly RefreshKind[] = ['assets', 'transactions']
+      await dropWaiting(tx, 'sync', [ref.connectionId])
+      await dropWaiting(
+        tx,
+        'refresh',
+        kinds.map((kind) => `${kind}:${ref.connectionId}`),
+      )
+    },
     findCoverage: (owner, connectionId, partition) => findCoverage(deps, owner, connectionId, partition),
     findCompleteness: (owner) => findCompleteness(deps, owner),
     requestRefresh: (owner, kind, connectionIds) => requestRefresh(deps, owner, kind, connectionIds),

@@ -7,7 +7,7 @@ import { notFound } from '@assay/core'
 import type { Database, Sql } from '../../db/index.ts'
 import { noteUser } from '../../notices.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
-import { deleteLedger, lockAll, lockLedger } from '../removal-store.ts'
+import { deleteLedger, forgetHidden, lockAll, lockLedger } from '../removal-store.ts'
 import { discard, type RemovalDeps } from '../removal.ts'
 import { disownChecks } from './pending-store.ts'
 import * as sessions from './session-store.ts'
@@ -19,6 +19,8 @@ export interface ProvisionalDeps extends RemovalDeps {
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
   /** The connection has to be read now. */
   onReadable(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** The user is deleted: forgets the ids of transactions that are gone (ledger). */
+  forgetRemoved(tx: Sql, userKey: string): Promise<void>
   /** Applications see it from now on. */
   onShown(tx: Sql, ref: ConnectionRef): Promise<void>
 }
@@ -63,6 +65,8 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
       // the others, because their writers lock the connection first and then the ledger.
       await lockLedger(tx, owner)
       await removeEach(deps, tx, owner)
+      await forgetHidden(tx, owner)
+      await deps.forgetRemoved(tx, owner.userKey)
       await deleteLedger(tx, owner)
       await disownChecks(tx, owner)
     },
