@@ -4,25 +4,14 @@
  * one. A restore that fails or is killed before that changes nothing.
  */
 import { existsSync } from 'node:fs'
-import {
-  lchown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  statfs,
-  writeFile,
-} from 'node:fs/promises'
+import { lchown, mkdir, open, readdir, readFile, realpath, rename, rmdir, statfs, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
 import { claimWithSocket, describeCluster, forgetPassword, socketPrefix, type Claim } from '../embedded/cluster.ts'
 import {
   ownConfiguration,
+  removeCluster,
   startPostmaster,
   stopOrphan,
   stopPostmaster,
@@ -110,7 +99,7 @@ async function restoreInto(claim: Claim, archive: OpenedArchive, options: Restor
     await takePlace(cluster, draft)
     return { description: archive.description, keysFile: keys === undefined ? undefined : keysFile }
   } catch (error) {
-    await rm(draft.directory, { recursive: true, force: true })
+    await removeCluster(draft.directory)
     if (options.signal.aborted) throw new Error('The restore was interrupted; nothing was changed.', { cause: error })
     if (errorCodeOf(error) === 'ENOSPC') throw noRoom(archive.description, dataDirectory)
     throw error
@@ -165,7 +154,7 @@ async function unpack(
   directory: string,
   { signal }: RestoreOptions,
 ): Promise<string | undefined> {
-  await rm(directory, { recursive: true, force: true })
+  await removeCluster(directory)
   await mkdir(directory, { mode: 0o700 })
   let keys: string | undefined
   for await (const entry of entries) {
@@ -226,10 +215,10 @@ async function takePlace(cluster: Cluster, draft: Cluster): Promise<void> {
   const replaced = toReplaced(cluster.directory)
   // If an earlier restore was killed here, what it put aside is the only cluster until this one has its place.
   if (existsSync(cluster.directory)) {
-    await rm(replaced, { recursive: true, force: true })
+    await removeCluster(replaced)
     await rename(cluster.directory, replaced)
   }
   await rename(draft.directory, cluster.directory)
   await syncDirectory(path.dirname(cluster.directory))
-  await rm(replaced, { recursive: true, force: true })
+  await removeCluster(replaced)
 }

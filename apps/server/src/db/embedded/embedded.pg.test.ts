@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,6 +16,7 @@ import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { findBinaries } from './binaries.ts'
 import { isRunning } from './owner.ts'
+import { removeCluster } from './postmaster.ts'
 import { openDatabase } from '../index.ts'
 import type { Database } from '../sql.ts'
 
@@ -330,6 +331,31 @@ ${path.join(real, 'bin', 'initdb')} "$@" && ln -sf ${ofRoot} pg_hba.conf
   const starting = startEmbedded({ dataDirectory: path.join(root, 'linked'), log: silentLog, binaries })
   await assert.rejects(starting, /pg_hba\.conf/)
   assert.equal(await readFile(ofRoot, 'utf8'), 'untouched')
+})
+
+test('root deletes a cluster and nothing else, whatever links its owner puts there meanwhile', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('not root')
+  await chmod(root, 0o755)
+  const names = Array.from({ length: 1_000 }, (_, index) => `file-${index}`)
+  const [ofRoot, cluster] = [path.join(root, 'kept-by-root'), path.join(root, 'deleted')]
+  const inside = path.join(cluster, 'inside')
+  for (const directory of [ofRoot, inside]) {
+    await mkdir(directory, { recursive: true })
+    await Promise.all(names.map((name) => writeFile(path.join(directory, name), '')))
+  }
+  const nobody = { uid: 65_534, gid: 65_534 }
+  for (const directory of [inside, cluster]) await chown(directory, nobody.uid, nobody.gid)
+  await chmod(cluster, 0o777)
+  // It is in the directory already, and puts a link in place of the one inside as soon as that is being deleted.
+  const there = names.map((name) => `[ -e inside/${name} ]`).filter((_, index) => index % 50 === 0)
+  const program = `echo ready; while ${there.join(' && ')}; do :; done; mv inside moved && ln -s ${ofRoot} inside`
+  const other = spawn('/bin/sh', ['-c', program], { ...nobody, cwd: cluster, stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = once(other, 'close')
+  await once(other.stdout, 'data')
+  // Such a program may keep the deletion from succeeding, and nothing more.
+  await removeCluster(cluster).catch(() => undefined)
+  await ended
+  assert.equal((await readdir(ofRoot)).length, names.length)
 })
 
 test('two data directories run at once, even below a directory that only their user can enter', async (t) => {

@@ -6,12 +6,12 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chown, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorCodeOf } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { cannotSwitch, type Binaries, type ServerIdentity } from './binaries.ts'
 import { isPostmasterOf, isRunning } from './owner.ts'
@@ -80,10 +80,38 @@ class StartError extends Error {
   }
 }
 
+/** As root, too, when it belongs to another user. */
+export async function removeCluster(directory: string): Promise<void> {
+  if (process.getuid?.() === 0) await takeBack(directory)
+  await rm(directory, { recursive: true, force: true })
+}
+
+/**
+ * Node's rm asks whether a name is a directory and then lists it by that name. Whoever owns the directory around it can
+ * put a link there in between, and as root we would delete what the link leads to. From the enclosing directory inwards,
+ * each is therefore closed to everyone but root before it is listed. Moving the whole into a closed directory would not
+ * suffice: a program that is in one of them already can go on renaming there.
+ */
+async function takeBack(directory: string): Promise<void> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+  // The outermost may be missing.
+  const handle = await open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(ignore('ENOENT'))
+  if (handle === undefined) return
+  try {
+    await handle.chown(0, 0)
+    await handle.chmod(0o700)
+  } finally {
+    await handle.close()
+  }
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) await takeBack(path.join(directory, entry.name))
+  }
+}
+
 /** Makes the cluster under another name and renames it: an interrupted one never looks complete. */
 export async function createCluster(cluster: Cluster): Promise<void> {
   const draft = { ...cluster, directory: `${cluster.directory}.draft` }
-  await rm(draft.directory, { recursive: true, force: true })
+  await removeCluster(draft.directory)
   await mkdir(draft.directory, { mode: 0o700 })
   const { identity } = cluster
   if (identity !== undefined) {
