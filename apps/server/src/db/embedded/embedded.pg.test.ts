@@ -15,8 +15,8 @@ import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { findBinaries } from './binaries.ts'
-import { isRunning } from './owner.ts'
-import { removeCluster } from './postmaster.ts'
+import { findOwner, isRunning } from './owner.ts'
+import { removeCluster, socketName } from './postmaster.ts'
 import { openDatabase } from '../index.ts'
 import type { Database } from '../sql.ts'
 
@@ -196,6 +196,24 @@ describe('one data directory', () => {
     const { db } = await start(t, data())
     assert.equal(await isRunning(orphan), false)
     await assertNothingLost(db, committed())
+  })
+
+  test('a command that joins while a killed owner’s PostgreSQL still runs waits for the new one', async (t) => {
+    const { child, committed } = startWriter(data())
+    await until(() => committed() > 0)
+    const orphan = await readPostmasterPid(data())
+    await kill(child)
+    process.kill(orphan, 'SIGSTOP')
+    const starting = start(t, data())
+    await until(async () => (await findOwner(data())) !== undefined)
+    const joining = joinEmbedded(data()).then((joined) => [
+      joined,
+      existsSync(path.join(joined?.host ?? '', socketName)),
+    ])
+    for (let look = 0; look < 10; look += 1) await findOwner(data())
+    process.kill(orphan, 'SIGCONT')
+    const { server } = await starting
+    assert.deepEqual(await joining, [server.connection, true])
   })
 
   test('kill -9 of the owner and of PostgreSQL: the next start recovers, and no committed row is lost', async (t) => {

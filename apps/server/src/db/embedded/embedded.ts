@@ -32,6 +32,7 @@ import {
   isReady,
   roleName,
   setPassword,
+  socketName,
   startPostmaster,
   stopOrphan,
   stopPostmaster,
@@ -91,12 +92,14 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
   for (;;) {
     const owner = await findOwner(directory)
     if (owner === undefined) return undefined
+    // A PostgreSQL that a killed owner left is ready too, on another socket, until this owner has stopped it.
+    const hasSocket = existsSync(path.join(owner.socketDirectory, socketName))
     const ready = await isReady(path.join(directory, 'postgres')).catch((error: unknown) => {
       if (errorCodeOf(error) !== 'EACCES') throw error
       const advice = `Run this as the user who runs process ${owner.pid}, or as root.`
       throw new Error(`The database in ${directory} belongs to another user. ${advice}`, { cause: error })
     })
-    if (ready) return toAddress(owner.socketDirectory, (await findPassword(directory)) ?? '')
+    if (ready && hasSocket) return toAddress(owner.socketDirectory, (await findPassword(directory)) ?? '')
     if (performance.now() > deadline) {
       throw new Error(`Process ${owner.pid} owns ${directory}, but its PostgreSQL does not become ready.`)
     }
