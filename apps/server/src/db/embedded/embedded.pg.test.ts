@@ -392,7 +392,9 @@ test('two data directories run at once, even below a directory that only their u
   t.after(() => rm(copy, { recursive: true, force: true }))
 
   const servers = await Promise.all(
-    ['one', 'two'].map((name) => startEmbedded({ dataDirectory: path.join(checkout, name), log: silentLog, binaries })),
+    ['one', `a "second" one, 'here'`].map((name) =>
+      startEmbedded({ dataDirectory: path.join(checkout, name), log: silentLog, binaries }),
+    ),
   )
   t.after(() => Promise.all(servers.map((server) => server.stop())))
   for (const [index, { connection }] of servers.entries()) {

@@ -177,7 +177,8 @@ export async function startPostmaster(cluster: Cluster, signal: AbortSignal): Pr
 }
 
 async function startOnce(cluster: Cluster, signal: AbortSignal): Promise<ChildProcess> {
-  const settings = { ...fixedSettings, unix_socket_directories: `"${cluster.socketDirectory}"`, ...cluster.settings }
+  const socketDirectories = `"${cluster.socketDirectory.replaceAll('"', '""')}"`
+  const settings = { ...fixedSettings, unix_socket_directories: socketDirectories, ...cluster.settings }
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const { child, output } = launch(cluster, 'postgres', [...directoryArgument(cluster), ...words])
   const closed = once(child, 'close')
