@@ -144,7 +144,7 @@ async function makeSocketDirectory(dataDirectory: string): Promise<string> {
 async function removeSocket(directory: string, identity: ServerIdentity | undefined): Promise<void> {
   // In /tmp, another user may have made it anew since.
   const found = await lstat(directory).catch(ignore('ENOENT'))
-  const isOurs = found?.isDirectory() === true && found.uid === (identity?.uid ?? process.getuid?.())
+  const isOurs = found?.isDirectory() === true && [identity?.uid, process.getuid?.()].includes(found.uid)
   if (!isOurs || !path.basename(directory).startsWith(socketPrefix)) return
   for (const name of [`${socketName}.lock`, socketName]) await rm(path.join(directory, name), { force: true })
   await rmdir(directory).catch(ignore('ENOENT', 'ENOTEMPTY'))

@@ -283,8 +283,11 @@ describe('one data directory', () => {
     const first = await startEmbedded({ dataDirectory: data(), log: silentLog })
     await first.stop()
     // Our own process id with another start time stands for an earlier process that had the same id.
-    await writeFile(file, JSON.stringify({ pid: process.pid, born: 'long ago', socketDirectory: '/tmp' }))
+    // It was killed before PostgreSQL's user was given the directory.
+    const socketDirectory = await mkdtemp('/tmp/assay-socket-')
+    await writeFile(file, JSON.stringify({ pid: process.pid, born: 'long ago', socketDirectory }))
     const { db } = await start(t, data())
+    assert.equal(existsSync(socketDirectory), false)
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
