@@ -85,7 +85,7 @@ const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamp
 const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
     select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent})) else 1 end`
 // A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
-const isUnpricedDebt = `u.value is null and ${total} < 0`
+const isUnpricedDebt = 'u.value is null and held.least < 0'
 const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
 
 // As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.

@@ -429,6 +429,28 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(await certainBeside(subtract(zero, one)), ['0'])
   })
 
+  it('are certainly worth nothing beside a debt without a price that only a reading near the moment found', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [account, other] = accounts as [Account, Account]
+    await record(account, one, 'deposit')
+    const odd = { assetId: 'kraken:ODD', symbol: 'ODD', name: 'ODD', staked: zero }
+    const readOwing = async (debt: Decimal): Promise<void> => {
+      await ledger.keepHoldings(account.ref, 'kraken', [
+        { ...bitcoin, liquid: one, staked: zero },
+        { ...odd, liquid: debt },
+      ])
+      await judge(account)
+    }
+    await readOwing(subtract(zero, one))
+    await readAndJudge(other)
+    await db.clock.advance(hourMs)
+    // The debt was paid back in a way that is not listed, so the history leads back to none.
+    await readOwing(zero)
+    const { accounts: listed } = await list(userKey, { ...partial, assetId: null })
+    assert.deepEqual([listed[0]?.isKnown, listed[0]?.certain], [true, '0'])
+    assert.ok(Number(listed[0]?.amount) > 0, String(listed[0]?.amount))
+  })
+
   it('are worth their prices, after midnight too, and a user without an account has none', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]
