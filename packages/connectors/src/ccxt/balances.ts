@@ -97,6 +97,8 @@ async function findLoans(client: CcxtClient, answer: unknown, borrowed: Borrowed
   for (const row of loanRows.parse(valueAt(answer, borrowed.rows))) {
     const [currency, amount] = [row[borrowed.currency], row[borrowed.amount]]
     if (typeof currency !== 'string' || (typeof amount !== 'string' && typeof amount !== 'number')) continue
+    // An amount that does not apply to the account. A debt beside it leaves the balance in doubt.
+    if (amount === '') continue
     const code = await client.codeOf(currency)
     loans.set(code, toAmount(code, String(amount)))
   }

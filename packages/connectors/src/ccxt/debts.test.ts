@@ -92,6 +92,24 @@ describe('coins that were borrowed', () => {
     ])
   })
 
+  it('Bybit: leave the balances in doubt only beside a debt, where it says nothing of what was borrowed', async () => {
+    const readWith = (borrowAmount: string): Promise<Balances> =>
+      readBalances('bybit', answerBybit([{ ...coinOf('BTC', '1', '', borrowAmount), accruedInterest: '0' }]))
+    const free = await readWith('0')
+    assert.deepEqual(
+      [free.isInDoubt, toHeld(free)],
+      [
+        undefined,
+        [
+          ['BTC', '1'],
+          ['USDT', '5'],
+        ],
+      ],
+    )
+    assert.deepEqual((await readWith('')).isInDoubt, undefined)
+    assert.deepEqual((await readWith('2')).isInDoubt, true)
+  })
+
   it('Gate: leave the balances in doubt, because it does not say whether they contain them', async () => {
     const read = await readBalances('gate', answerGate('80'))
     assert.deepEqual([read.isInDoubt, read.unreadable], [true, ['borrowed USDT']])
