@@ -58,7 +58,7 @@ const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
 // PostgreSQL has years before the first that ISO 8601 writes with four digits.
 const freshSince = `coalesce($3::timestamptz, $2) - make_interval(secs => $4::double precision / 1000)`
 const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
-  ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
+  c.proof_balances_at, c.balances_doubted_at, ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
 
 /**
  * Two accounts are never read in the same second: a refresh of all of them takes up to a few minutes where providers
@@ -67,6 +67,7 @@ const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fin
 const nearMinutes = 5
 
 // The readings around the moment. All balances are read at once, so the change of one of them shows when that was.
+// Of the readings in doubt only the newest is known, so up to that one the judged reading alone is believed.
 const nearReadings = `
   select s.connection_key, max(r.at) filter (where r.at <= m.at) as before_at, min(r.at) filter (where r.at > m.at) as after_at
   from moment m cross join shown s
@@ -75,6 +76,7 @@ const nearReadings = `
     union all select o.observed_at from observed_balances o where ${ofConnection('o', 's')}
     union all select o.seen_until from observed_balances o where ${ofConnection('o', 's')}) r
   where ${isOwned} and s.is_fresh and r.at <= s.read_at
+    and (r.at = s.proof_balances_at or r.at > coalesce(s.balances_doubted_at, '-infinity'))
     and r.at between m.at - interval '${nearMinutes} minutes' and m.at + interval '${nearMinutes} minutes'
   group by s.connection_key, m.at`
 

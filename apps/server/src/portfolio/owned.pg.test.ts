@@ -410,6 +410,28 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(amounts(await list(userKey)), ['1', '2'])
   })
 
+  it('are not known from a reading that may contain borrowed coins, even when they were paid back', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    const readInDoubt = (isInDoubt: boolean): Promise<boolean> =>
+      ledger.keepHoldings(account.ref, 'kraken', [{ ...bitcoin, liquid: account.held, staked: zero }], {
+        isWhole: !isInDoubt,
+      })
+    await record(account, one, 'deposit')
+    await readInDoubt(true)
+    const asOf = db.now()
+    assert.deepEqual(known(await list(userKey, partial)), [false])
+    await db.clock.advance(hourMs)
+    await record(account, subtract(zero, one), 'withdrawal')
+    await readAndJudge(account)
+    assert.deepEqual(known(await list(userKey, { ...partial, asOf })), [false])
+    const owned = await list(userKey, partial)
+    assert.deepEqual([known(owned), amounts(owned)], [[true], ['0']])
+    await db.clock.advance(hourMs)
+    await readInDoubt(true)
+    assert.deepEqual(known(await list(userKey, partial)), [true], 'the judged reading stays what it is')
+  })
+
   it('are certainly worth nothing beside a debt in an asset without a price', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]
