@@ -70,6 +70,18 @@ export async function findHidden(sql: Sql, ref: ConnectionRef): Promise<{ hidden
   )
 }
 
+/**
+ * The same, in a transaction that holds the user from now on. A user who is being deleted is waited for, and then no
+ * ids are kept any more.
+ */
+export async function findHiddenOfHeldUser(
+  tx: Sql,
+  ref: ConnectionRef,
+): Promise<{ hiddenSeq: string | null } | undefined> {
+  await tx.execute('select from user_ledgers where user_key = $1::bigint for no key update', [ref.userKey])
+  return findHidden(tx, ref)
+}
+
 /** False when another process has deleted it. The ledger of a user who is gone goes with the last connection. */
 export async function deleteConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
   const deleted = await tx.execute(

@@ -1,6 +1,7 @@
 /** What the tenant is notified of when a user is removed, and what remains of a removed connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type TestEngine } from '../test-engine.ts'
 
@@ -217,6 +218,23 @@ describe('removing a connection with a long history', async () => {
     assert.equal((await listJobs(ref)).length, 1)
     await engine.drain()
     assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 6_000 })
+  })
+
+  it('remembers no further id when the user is deleted while a job destroys it', async () => {
+    const ref = await connectLong(20_000)
+    await engine.connections.remove(ref, { connectionId: ref.connectionId })
+    let destroyed: Promise<void> | undefined
+    await db.transaction(async (tx) => {
+      await engine.connections.removeAll(tx, ref)
+      destroyed = engine.drain()
+      await until('the job waits for the user', async () => {
+        const waiting = await db.rows(`select from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock' and query like '%user_ledgers%'`)
+        return waiting.length > 0 ? true : undefined
+      })
+    })
+    await destroyed
+    assert.deepEqual(await countLeft(ref), nothing)
   })
 
   it('that belongs to a session remembers no id and announces nothing', async () => {

@@ -85,12 +85,15 @@ export function createDestroyTask(deps: DestroyDeps): Handler<'destroy'> {
 async function destroyRest(deps: DestroyDeps, ref: ConnectionRef, mayGoOn: () => boolean): Promise<boolean> {
   const hidden = await store.findHidden(deps.db, ref)
   if (hidden === undefined) return true
-  const destroyNext = deps.startDestroying(ref, hidden)
+  let begun = { ...hidden, destroyNext: deps.startDestroying(ref, hidden) }
   while (mayGoOn()) {
     await deps.ensureStatistics()
     const isGone = await deps.db.transaction(async (tx) => {
-      if (!(await destroyNext(tx))) return false
-      if ((await store.deleteConnection(tx, ref)) && hidden.hiddenSeq !== null) await deps.onDestroyed(tx, ref)
+      const now = await store.findHiddenOfHeldUser(tx, ref)
+      if (now === undefined) return true
+      if (now.hiddenSeq !== begun.hiddenSeq) begun = { ...now, destroyNext: deps.startDestroying(ref, now) }
+      if (!(await begun.destroyNext(tx))) return false
+      if ((await store.deleteConnection(tx, ref)) && begun.hiddenSeq !== null) await deps.onDestroyed(tx, ref)
       return true
     })
     if (isGone) return true
