@@ -5,9 +5,12 @@
  * parsers and error handler (the token endpoint does), because groups are encapsulated.
  */
 import { randomUUID } from 'node:crypto'
+import dns from 'node:dns'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { promisify } from 'node:util'
 import { Refusal } from '@assay/core'
 import {
   fastify,
@@ -157,7 +160,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
 
   return {
     app,
-    listen: (address) => app.listen(address),
+    listen: (address) => listen(app, accepted, address),
     take: accepted.take,
     stop: async (graceMs) => {
       state.stopping = true
@@ -172,32 +175,63 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   }
 }
 
-/** Connections that another process has accepted. */
+/**
+ * `localhost` has two addresses on most machines. Fastify would serve the second by a server of its own, which has none
+ * of our limits and does not answer a request with an `Upgrade` header at all.
+ */
+async function listen(
+  app: FastifyInstance,
+  accepted: ReturnType<typeof createAccepted>,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  if (host !== 'localhost') return app.listen({ host, port })
+  const found = await promisify(dns.lookup)(host, { all: true })
+  const [first = host, ...others] = found.map(({ address }) => address)
+  const url = await app.listen({ host: first, port })
+  const { port: bound } = app.server.address() as AddressInfo
+  for (const other of others) await accepted.listenAt(other, bound)
+  return url
+}
+
+/** Connections that another process has accepted, or that came to a further address. */
 function createAccepted(server: FastifyInstance['server']) {
   const taken = new Set<Socket>()
+  const further = new Set<Server>()
   let isWatched = false
   /**
-   * Node watches connections from the moment its server listens, and this one never does. Without the watch a request
+   * Node watches connections from the moment its server listens, and this one may never do. Without the watch a request
    * that is sent slowly never times out, and `closeAllConnections` closes nothing (lib/_http_server.js,
    * setupConnectionsTracking, in Node 24.21).
    */
   function watch(): void {
-    if (!isWatched) server.emit('listening')
+    if (!isWatched && !server.listening) server.emit('listening')
     isWatched = true
   }
 
+  function take(socket: Socket): void {
+    watch()
+    taken.add(socket)
+    socket.once('close', () => taken.delete(socket))
+    // Node's server does this for connections that it has accepted itself.
+    socket.setNoDelay(true)
+    server.emit('connection', socket)
+    socket.resume()
+  }
+
   return {
-    take(socket: Socket): void {
-      watch()
-      taken.add(socket)
-      socket.once('close', () => taken.delete(socket))
-      // Node's server does this for connections that it has accepted itself.
-      socket.setNoDelay(true)
-      server.emit('connection', socket)
-      socket.resume()
+    take,
+    /** Not where the machine lacks the address, or the port is taken there: the first address is enough. */
+    async listenAt(host: string, port: number): Promise<void> {
+      const acceptor = createServer({ pauseOnConnect: true }, take).listen(port, host)
+      const isListening = await once(acceptor, 'listening').then(
+        () => true,
+        () => false,
+      )
+      if (isListening) further.add(acceptor)
     },
     /** Resolves when the requests under way have ended. Fastify waits only for connections of a server that listens. */
     async end(): Promise<void> {
+      for (const acceptor of further) acceptor.close()
       if (taken.size > 0) server.closeIdleConnections()
       await Promise.all([...taken].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
     },
