@@ -2,7 +2,7 @@
  * What the application remembers, as files in one directory, so that several processes can share it. Use your database
  * in its place, and seal the tokens: a refresh token is enough to read the user's data.
  */
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -73,6 +73,7 @@ async function withFileLock(lock: string, work: () => Promise<void>): Promise<vo
   } finally {
     clearInterval(renewal)
     await rm(file, { force: true })
+    await removeEmpty(lock)
   }
 }
 
@@ -95,11 +96,17 @@ function renew(file: string): Promise<void> {
 }
 
 async function removeDead(lock: string): Promise<void> {
-  for (const id of await readdir(lock)) {
+  for (const id of (await readdir(lock).catch(undefinedIfMissing)) ?? []) {
     const file = path.join(lock, id)
     const held = await stat(file).catch(undefinedIfMissing)
     if (held !== undefined && Date.now() - held.mtimeMs > lockLifeMs) await rm(file, { force: true })
   }
+  await removeEmpty(lock)
+}
+
+/** Windows renames no directory to one that exists, even if it is empty. A lock that was taken meanwhile has a file. */
+async function removeEmpty(lock: string): Promise<void> {
+  await rmdir(lock).catch(() => undefined)
 }
 
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
@@ -107,6 +114,6 @@ function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 function falseIfHeld(error: NodeJS.ErrnoException): false {
-  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(error.code ?? '')) throw error
   return false
 }

@@ -99,6 +99,6 @@ describe('the lock of the example application', () => {
     next.resolve(undefined)
     await Promise.all([second, third])
     assert.equal(crowd.ran(), 1)
-    assert.deepEqual((await readdir(directory)).toSorted(), ['messages', 'sessions', 'tokens', 'usr_1.lock'])
+    assert.deepEqual((await readdir(directory)).toSorted(), ['messages', 'sessions', 'tokens'])
   })
 })
