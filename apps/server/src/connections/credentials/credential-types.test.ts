@@ -170,7 +170,7 @@ describe('a wallet', () => {
     })
   })
 
-  it('is read on the networks that its provider names; another one is malformed, as is any where there is no choice', () => {
+  it('is read on the networks that its provider names; any other is malformed, and so are all if it names none', () => {
     const [evm, bitcoin] = ['evm', 'bitcoin'].map(findProvider)
     assert.ok(evm && bitcoin)
     const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -191,7 +191,7 @@ describe('a wallet', () => {
       'must be among ethereum, base, arbitrum, optimism, polygon, bnb, avalanche for Ethereum & EVM',
     )
     const key = { type: 'wallet', address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', networks: ['bitcoin'] } as const
-    assert.equal(rule(key, bitcoin), 'is not accepted for Bitcoin, where there is no choice of networks')
+    assert.equal(rule(key, bitcoin), 'is not accepted: Bitcoin has no networks to choose from')
   })
 
   it('is refused when the value could spend funds, and the error does not quote it', () => {

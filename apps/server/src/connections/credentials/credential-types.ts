@@ -315,7 +315,7 @@ function checkNetworks(given: WalletCredentials['networks'], { name, networks = 
   throw invalidParameter(
     'connection.networks',
     networks.length === 0
-      ? `is not accepted for ${name}, where there is no choice of networks`
+      ? `is not accepted: ${name} has no networks to choose from`
       : `must be among ${networks.map((network) => network.name).join(', ')} for ${name}`,
   )
 }

@@ -176,9 +176,9 @@ async function unpack(
 }
 
 /**
- * The user that PostgreSQL runs as gets the cluster when it is whole, and the directory that encloses it last: until
- * then nobody but root can enter. Whoever owns a directory can put a link to anything there, such as /etc, and we would
- * write through it or give away what it leads to.
+ * Gives the finished cluster to the user that PostgreSQL runs as, its outermost directory last, so that only root can
+ * enter until then. The owner of a directory could otherwise replace an entry by a link, to /etc for example, and we
+ * would write through it or give away what it points to.
  */
 async function handOver(directory: string, identity: ServerIdentity): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
