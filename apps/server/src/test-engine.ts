@@ -8,7 +8,7 @@ import { startSandbox, type Sandbox } from '@assay/sandbox'
 import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
 import { msUntilNoon } from '../../../test/noon.ts'
-import { testDatabase } from '../../../test/postgres.ts'
+import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
 import { createStillClock } from '../../../test/still-clock.ts'
 import { patienceMs, until } from '../../../test/until.ts'
 import { parseConfig } from './config/config.ts'
@@ -83,7 +83,7 @@ export async function openEngine(
   await markInstallation(db, 'sandbox')
   const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
   const log = createLog({ level: 'silent' })
-  await installQueue(connection, log)
+  await installQueue({ url: toDatabaseUrl(connection) }, log)
   const { pace } = parseConfig({ ASSAY_MODE: 'sandbox', ...settings }).sandbox
   const sandbox = await startSandbox({ seed: 'test', pace, log: () => undefined })
   t.after(() => sandbox.close())

@@ -5,8 +5,8 @@
  * then distributed by `user_key` on the cluster, with the rows of that walk, and there
  *
  * - each statement has to be planned: one that names its user goes to one shard, in one task or in several steps;
- * - each statement runs so often that PostgreSQL has made its generic plan, which Citus has to route as well, and a
- *   read has to find what it found on one node;
+ * - each statement runs so often that PostgreSQL has made its generic plan, which Citus has to route as well, and in
+ *   transactions that allow the plans that its own allowed; a read has to find what it found on one node;
  * - the API itself answers reads and the token endpoint.
  *
  * The database has to be empty; `--reset` empties it, so that the campaign can be run again.
@@ -130,11 +130,17 @@ async function walkOnOneNode(cluster: Database): Promise<Walked[]> {
 function distinct(paths: HotPaths): (SentStatement & { paths: string[] })[] {
   const all = new Map<string, SentStatement & { paths: string[] }>()
   for (const [path, statements] of paths) {
-    for (const { text, values } of statements) {
+    for (const statement of statements) {
+      const { text, settings } = statement
       if (!isPlannable(text) || (/graphile_worker/.test(text) && !/add_job/.test(text))) continue
       const known = all.get(text)
-      if (known === undefined) all.set(text, { text, values, paths: [path] })
-      else if (!known.paths.includes(path)) known.paths.push(path)
+      if (known === undefined) {
+        all.set(text, { ...statement, paths: [path] })
+        continue
+      }
+      if (!known.paths.includes(path)) known.paths.push(path)
+      // A statement may be in several transactions: the one that restricts its plans is the harder one.
+      if (settings.length > known.settings.length) known.settings = settings
     }
   }
   return [...all.values()]
@@ -195,10 +201,15 @@ function toArrayText(values: readonly unknown[]): string {
 }
 
 /** Runs in transactions that are rolled back. Undefined when it succeeded and found what it found on one node. */
-async function repeat(client: TestClient, { text, values, rows }: Walked, name: string): Promise<string | undefined> {
+async function repeat(
+  client: TestClient,
+  { text, values, rows, settings }: Walked,
+  name: string,
+): Promise<string | undefined> {
   for (let turn = 1; turn <= executions; turn += 1) {
     await client.query('BEGIN')
     try {
+      for (const setting of settings) await client.query(setting)
       const found = await client.query({ name, text, values: [...values] })
       const difference = rows === undefined ? undefined : compare(found.rows, rows)
       if (difference !== undefined) return `run ${turn}: ${difference}`

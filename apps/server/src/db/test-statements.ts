@@ -7,15 +7,25 @@ import type { Database } from './index.ts'
 export interface SentStatement {
   text: string
   values: readonly unknown[]
+  /** What its transaction had said before of how to plan. */
+  settings: readonly string[]
 }
+
+const isSetting = /\bplan_cache_mode\b/
 
 export async function recordStatements(work: () => Promise<unknown>): Promise<SentStatement[]> {
   const sent: SentStatement[] = []
+  const settings = new WeakMap<pg.Client, string[]>()
   const { query } = pg.Client.prototype
   function recording(this: pg.Client, ...args: unknown[]): unknown {
     const [given] = args
-    if (typeof given === 'string') sent.push({ text: given, values: [] })
-    else if (isQuery(given)) sent.push({ text: given.text, values: (given.values ?? []).map(keep) })
+    const text = typeof given === 'string' ? given : isQuery(given) ? given.text : undefined
+    if (text !== undefined) {
+      const values = isQuery(given) ? (given.values ?? []).map(keep) : []
+      sent.push({ text, values, settings: settings.get(this) ?? [] })
+      if (/^(commit|rollback)\b/i.test(text)) settings.delete(this)
+      if (isSetting.test(text)) settings.set(this, [...(settings.get(this) ?? []), text])
+    }
     return Reflect.apply(query, this, args)
   }
   pg.Client.prototype.query = recording as typeof query

@@ -37,9 +37,14 @@ export async function ensureStatistics(sql: Sql): Promise<void> {
  * Until the transaction ends, PostgreSQL plans for any user and not for this one. Statistics that do not know a user yet
  * let it expect a single row, and then it reads all rows of a long history for each batch. Destroying one compared each
  * of its rows with every row of the batch: three seconds a batch, while the user's other connections waited.
+ *
+ * Not on Citus: without the user's key it does not know which node a statement is for, and refuses most of them.
  */
 export async function planForAnyUser(tx: Sql): Promise<void> {
-  await tx.execute('set local plan_cache_mode = force_generic_plan')
+  await tx.execute(
+    `select set_config('plan_cache_mode', 'force_generic_plan', true)
+     where not exists (select from pg_extension where extname = 'citus')`,
+  )
 }
 
 /** How often the transaction of each key was given a new id. Keys whose id never changed are left out. */
