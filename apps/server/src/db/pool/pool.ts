@@ -12,8 +12,9 @@ import { errorCodeOf } from '../error-code.ts'
 import { cancelGraceMs, sendCancel, type Cancellable } from './cancel.ts'
 import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
 import { createClock, type ClockOptions } from '../clock.ts'
-import { PreparedStatement } from './prepared-statement.ts'
+import { PreparedStatement, type KnownStatement } from './prepared-statement.ts'
 import { createTransactionRun, toQueries, type Answer, type Database, type Sql, type Statement } from '../sql.ts'
+import { findTextArrays } from './text-arrays.ts'
 import { valueTypes } from './value-types.ts'
 
 export interface DatabaseLog {
@@ -38,7 +39,7 @@ export interface DatabaseOptions extends ClockOptions {
 const acquireTimeoutMsDefault = 5_000
 const idleTimeoutMs = 30_000
 /** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
-const namedStatementsMax = 1_000
+const knownStatementsMax = 1_000
 
 type Send = (client: pg.PoolClient, statement: Statement) => Promise<Answer>
 
@@ -125,14 +126,14 @@ function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: Database
 }
 
 function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
-  const nameOf = pooler === 'none' ? createStatementNames() : () => undefined
+  const knownOf = createKnownStatements(pooler === 'none')
   return async (client, { text, values, script }) => {
     if (script) return lastAnswer(await client.query(text))
     let cancelled: Promise<void> | undefined
     let timer: NodeJS.Timeout | undefined
     try {
       return await new Promise<Answer>((resolve, reject) => {
-        const statement = new PreparedStatement({ name: nameOf(text), text, values }, (error, answer) => {
+        const statement = new PreparedStatement({ ...knownOf(text), text, values }, (error, answer) => {
           if (answer === undefined) reject(error ?? new Error('a statement ended without an answer'))
           else resolve(answer)
         })
@@ -154,14 +155,16 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
   }
 }
 
-function createStatementNames(): (text: string) => string | undefined {
-  const names = new Map<string, string>()
+function createKnownStatements(isNamed: boolean): (text: string) => KnownStatement {
+  const known = new Map<string, KnownStatement>()
   return (text) => {
-    const known = names.get(text)
-    if (known !== undefined || names.size >= namedStatementsMax) return known
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const isFull = known.size >= knownStatementsMax
     const name = `assay_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-    names.set(text, name)
-    return name
+    const statement = { name: isNamed && !isFull ? name : undefined, textArrays: findTextArrays(text) }
+    if (!isFull) known.set(text, statement)
+    return statement
   }
 }
 

@@ -12,13 +12,18 @@
 import type pg from 'pg'
 import { prepareValue } from 'pg/lib/utils.js'
 import type { Answer } from '../sql.ts'
+import { writeTextArray } from './text-arrays.ts'
 import { parserOf, type Parser } from './value-types.ts'
 
 /** The parts of a node-postgres connection that its types leave out. */
 interface Line extends Omit<pg.Connection, 'bind' | 'execute' | 'parse' | 'describe'> {
   parsedStatements: Record<string, string | undefined>
   parse(message: { name: string; text: string }): void
-  bind(message: { statement: string; values: readonly unknown[]; valueMapper: (value: unknown) => unknown }): void
+  bind(message: {
+    statement: string
+    values: readonly unknown[]
+    valueMapper: (value: unknown, place: number) => unknown
+  }): void
   describe(message: { type: 'P'; name: string }): void
   execute(message: Record<string, never>): void
 }
@@ -35,10 +40,18 @@ const noColumns: Columns = { names: [], parsers: [], emptyRow: {} }
 /** The columns of each connection's named statements. */
 const described = new WeakMap<object, Map<string, Columns>>()
 
+/** What is known of a statement by its text. */
+export interface KnownStatement {
+  /** Without a name the server forgets the statement at once. */
+  name: string | undefined
+  textArrays: ReadonlySet<number>
+}
+
 export class PreparedStatement implements pg.Submittable {
   readonly name: string
   readonly text: string
   readonly values: readonly unknown[]
+  readonly #textArrays: ReadonlySet<number>
   /** The client sets it if it is missing. */
   readonly callback: (error: Error | undefined, answer?: Answer) => void
   #columns: Columns | undefined
@@ -46,14 +59,14 @@ export class PreparedStatement implements pg.Submittable {
   #rowCount = 0
   #failure: Error | undefined
 
-  /** Without a name the server forgets the statement at once. */
   constructor(
-    statement: { name: string | undefined; text: string; values: readonly unknown[] },
+    statement: KnownStatement & { text: string; values: readonly unknown[] },
     callback: (error: Error | undefined, answer?: Answer) => void,
   ) {
     this.name = statement.name ?? ''
     this.text = statement.text
     this.values = statement.values
+    this.#textArrays = statement.textArrays
     this.callback = callback
   }
 
@@ -65,7 +78,7 @@ export class PreparedStatement implements pg.Submittable {
     line.stream.cork()
     try {
       if (!isPrepared) line.parse(this)
-      line.bind({ statement: this.name, values: this.values, valueMapper: prepareValue })
+      line.bind({ statement: this.name, values: this.values, valueMapper: this.#write })
       if (this.#columns === undefined) line.describe({ type: 'P', name: '' })
       line.execute({})
     } catch (error) {
@@ -112,6 +125,9 @@ export class PreparedStatement implements pg.Submittable {
   handleError(error: Error): void {
     this.callback(this.#failure ?? error)
   }
+
+  readonly #write = (value: unknown, place: number): unknown =>
+    (this.#textArrays.has(place) ? writeTextArray(value) : undefined) ?? prepareValue(value)
 
   #remember(connection: pg.Connection): void {
     if (this.name === '') return
