@@ -142,12 +142,20 @@ async function walkReads({ url, record }: World): Promise<Tokens> {
   for (const [name, targets] of Object.entries(reads)) {
     for (const target of targets) await record(name, () => get(target))
   }
+  const claim = { claim: 'value_at_least', amount_in_usd: '1' }
+  await record('claim', () => postJson(url, '/accounts/v2/claims', token, claim))
   // A deep page has a position to continue from.
   const first = await fetchJson<Page<unknown>>(url, list, token)
   await record('page', () => get(first.page.next))
   const feed = await fetchJson<Page<unknown>>(url, `${list}/changes?limit=100`, token)
   await record('change feed', () => get(feed.page.next))
   return tokens
+}
+
+async function postJson(url: string, target: string, token: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const response = await fetch(`${url}${target}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (response.status !== 200) throw new Error(`${target}: ${response.status} ${await response.text()}`)
 }
 
 async function walkTokens({ url, record }: World, { refresh_token: refreshToken }: Tokens): Promise<void> {
@@ -180,11 +188,6 @@ async function walkTokens({ url, record }: World, { refresh_token: refreshToken 
 }
 
 async function walkJobs({ url, db, record, recordJobs }: World): Promise<void> {
-  const post = async (target: string, body: object, token = ''): Promise<void> => {
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-    const response = await fetch(`${url}${target}`, { method: 'POST', headers, body: JSON.stringify(body) })
-    if (response.status !== 200) throw new Error(`${target}: ${response.status} ${await response.text()}`)
-  }
   const lastSync = async (): Promise<string> =>
     (await db.row<{ at: string }>(`${observing} select min(last_synced_at) as at from connections`)).at
   const untilSynced = async (before: string): Promise<void> => {
@@ -192,13 +195,13 @@ async function walkJobs({ url, db, record, recordJobs }: World): Promise<void> {
   }
   const first = await lastSync()
   await recordJobs('idle run', async () => {
-    await post('/sandbox/clock', { advance_ms: 2 * hourMs })
+    await postJson(url, '/sandbox/clock', '', { advance_ms: 2 * hourMs })
     await untilSynced(first)
   })
   // The tokens from before have expired.
   const { access_token: token } = await redeem(url, await authorize(url, 'ann', []))
   const second = await lastSync()
-  await record('refresh request', () => post('/accounts/v2/transactions/refresh', {}, token))
+  await record('refresh request', () => postJson(url, '/accounts/v2/transactions/refresh', token, {}))
   await recordJobs('read by request', () => untilSynced(second))
 }
 

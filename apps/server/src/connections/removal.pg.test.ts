@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
+import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type TestEngine } from '../test-engine.ts'
 
@@ -13,11 +14,12 @@ async function listTold({ db }: TestEngine): Promise<string[]> {
 }
 
 /** On Citus the coordinator does not know which statement waits on a node. */
-const lockWaits =
-  process.env['ASSAY_TEST_CLUSTER'] === undefined
-    ? `select from pg_stat_activity where datname = current_database()
-       and wait_event_type = 'Lock' and query like '%user_ledgers%'`
-    : `select from citus_lock_waits where blocked_statement like '%user_ledgers%'`
+async function findWaiting(db: Database): Promise<object[]> {
+  const citus = await db.maybeRow("select from pg_extension where extname = 'citus'")
+  if (citus !== undefined) return db.rows("select from citus_lock_waits where blocked_statement like '%user_ledgers%'")
+  return db.rows(`select from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock' and query like '%user_ledgers%'`)
+}
 
 describe('removing everything of a user', async () => {
   const engine = await openEngine()
@@ -234,7 +236,7 @@ describe('removing a connection with a long history', async () => {
     await db.transaction(async (tx) => {
       await engine.connections.removeAll(tx, ref)
       destroyed = engine.drain()
-      await until('the job waits for the user', async () => ((await db.rows(lockWaits)).length > 0 ? true : undefined))
+      await until('the job waits for the user', async () => ((await findWaiting(db)).length > 0 ? true : undefined))
     })
     await destroyed
     assert.deepEqual(await countLeft(ref), nothing)
