@@ -10,7 +10,15 @@ import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
 import { testKeyring, testKeyTexts } from '../test-keys.ts'
 import { createTenants } from '../tenants/index.ts'
-import { examine, examineNative, examineProxies, examineSettings, readStatus, type Finding } from './index.ts'
+import {
+  describeRole,
+  examine,
+  examineNative,
+  examineProxies,
+  examineSettings,
+  readStatus,
+  type Finding,
+} from './index.ts'
 
 interface GivenConnection {
   providerId: string
@@ -212,6 +220,15 @@ it('a slow database is not mistaken for a wrong clock', async (t) => {
     const clock = findings.find(({ check }) => check === 'clock')
     assert.deepEqual([clock?.well, clock?.warns], [true, undefined], clock?.found)
   }
+})
+
+it('the doctor warns of a role that may do more on the machine of the database than use it', async (t) => {
+  const { db } = await testDatabase(t)
+  const findings = await examine({ db, keyring, now: Date.now, signInLimits })
+  const role = findings.find(({ check }) => check === 'database role')
+  assert.deepEqual([role?.well, role?.warns], [true, undefined], role?.found)
+  const strong = describeRole(['is a superuser'])
+  assert.deepEqual([strong.well, strong.warns, strong.found], [true, true, 'is a superuser'])
 })
 
 it('the doctor warns when the public address is https and no proxy is trusted', () => {

@@ -71,6 +71,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
       fix: 'use PostgreSQL 15 or later',
     })
     findings.push(examineClock(skewOf(Date.parse(server.now), beforeMs, afterMs)))
+    findings.push(describeRole(await store.listServerPowers(db)))
     findings.push(await examineSchema(db))
     findings.push(...(await examineSeals(db, keyring)))
     findings.push(await examineWorkers(db))
@@ -219,6 +220,14 @@ function examineClock(skewMs: number): Finding {
     found: `${offMs} ms between this machine and PostgreSQL (neither was held against the time outside)`,
     fix: 'synchronise the clocks of both machines (chrony, systemd-timesyncd)',
   }
+}
+
+/** A role that may run programs there turns any way to send SQL into control of that machine. */
+export function describeRole(powers: readonly string[]): Finding {
+  const check = 'database role'
+  if (powers.length === 0) return { check, well: true, found: 'may use its database and nothing else of that machine' }
+  const fix = 'connect as an ordinary role that owns the database: docs/guides/production.md'
+  return { check, well: true, warns: true, found: powers.join(', '), fix }
 }
 
 async function examineSchema(db: Database): Promise<Finding> {

@@ -127,3 +127,16 @@ export async function readServer(sql: Sql): Promise<{ version: number; now: stri
        (select sandbox from installation) as sandbox`,
   )
 }
+
+/** What the service's own role may do on the machine of the database, beyond its tables. Usually nothing. */
+export async function listServerPowers(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ power: string }>(
+    `select 'is a superuser' as power from pg_roles where rolname = current_user and rolsuper
+     union all
+     select 'belongs to ' || rolname from pg_roles
+     where rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
+       and pg_has_role(current_user, oid, 'member')
+       and not (select rolsuper from pg_roles where rolname = current_user)`,
+  )
+  return rows.map(({ power }) => power)
+}
