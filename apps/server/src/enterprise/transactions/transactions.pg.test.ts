@@ -136,7 +136,7 @@ describe('a tenant’s transactions', async () => {
       fc.nat(dayMax).map((day) => new Date(firstMs + day * dayMs).toISOString()),
       { nil: undefined, freq: 3 },
     )
-  const filters: fc.Arbitrary<Filters> = fc.record({
+  const anyFilters: fc.Arbitrary<Filters> = fc.record({
     userIds: some(['usr_0', 'usr_1', 'usr_2', 'usr_3', 'usr_of_another']),
     connectionIds: some([...new Set(rows.map((row) => row.connectionId)), 'con_of_another']),
     providerIds: some(providers),
@@ -147,6 +147,10 @@ describe('a tenant’s transactions', async () => {
     endTime: time(15),
     updatedSince: time(70),
   })
+  // A range without any time in it is refused before it gets here.
+  const filters = anyFilters.filter(
+    ({ startTime, endTime }) => startTime === undefined || endTime === undefined || startTime < endTime,
+  )
 
   it('match the filters, once each and in order, for every page size', async () => {
     assert.ok(filterPlainly({}).length === 180)
