@@ -16,6 +16,7 @@ import { conceal } from '../kit/secret.ts'
 import { listMembers, nameRows, refuseError, type Row } from './answers.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
+import { numberCoins, numberFees } from './numbered-coins.ts'
 import { isUndated, keepOddRows, type Unparsed } from './odd-rows.ts'
 import { assertUsable } from './usable-keys.ts'
 
@@ -260,7 +261,7 @@ async function openExchange(
           await fetchAnswer(io, url, { method, headers, ...(body === undefined ? {} : { body }) }),
         )
         const { status, text } = answer
-        if (status < 300) parsed.set(text, parse(text))
+        if (status < 300) parsed.set(text, numberCoins(facts.id, parse(text)))
         return { status, statusText: '', headers: answer.headers, text: async () => text }
       },
     }),
@@ -273,6 +274,7 @@ async function openExchange(
   if (io.baseUrl !== undefined) exchange.urls['api'] = withHost(exchange.urls['api'], io.baseUrl)
   useClock(exchange, io)
   limitDecimals(exchange)
+  numberFees(exchange, facts.id)
   return exchange
 }
 

@@ -8,8 +8,10 @@
  * checked against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code
  * for staked ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a
  * new LUNA began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is BitTorrent after its
- * redenomination). ccxt: the codes that ccxt unifies over all exchanges, restricted to currencies and to coins so large
- * that no exchange uses their code for anything else.
+ * redenomination). Hyperliquid: the names and numbers of its spotMeta, because anyone can list a coin under any name
+ * there; its app calls UBTC, UETH and USOL, which Unit pays out as the coins themselves, BTC, ETH and SOL. ccxt: the
+ * codes that ccxt unifies over all exchanges, restricted to currencies and to coins so large that no exchange uses their
+ * code for anything else.
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -76,6 +78,10 @@ const providers: Readonly<Record<string, ProviderAssetCodes>> = {
       'POWR PRIME QNT RAD RARE RARI REN REQ RLC ROSE RPL SAFE SPELL STG STORJ STX SUPER SYN T TNSR TRAC TRU TURBO UMA ' +
       'VET WAXL XCN ZETA ZK ZRO ZRX USD EUR GBP CAD JPY CHF AUD BRL MXN AED KRW ARS',
     other: 'ETH2:ETH CGLD:CELO',
+  },
+  hyperliquid: {
+    same: '',
+    other: 'USDC#0:USDC HYPE#150:HYPE UBTC#197:BTC UETH#221:ETH USDE#235:USDE USOL#254:SOL USDT0#268:USDT0',
   },
   ccxt: {
     same:

@@ -73,6 +73,16 @@ export interface Borrowed {
   amount: string
 }
 
+/** How the exchange's answers name coins. */
+interface NumberedCoins {
+  /** Lists of an answer, by their names, and the members of their rows that have a coin's name and number. */
+  lists: Readonly<Record<string, { name: string; number: string }>>
+  /** The one with all coins. ccxt takes a coin's place in it for its number, but numbers may be left out. */
+  all: string
+  /** The coin in which the fees of contracts are paid. */
+  ofContracts: { name: string; number: number }
+}
+
 interface RightsSource {
   /** ccxt's name of the endpoint. */
   endpoint: string
@@ -124,6 +134,8 @@ export interface About {
    * Otherwise it does, and this is how much. Without it, a balance beside a debt is in doubt.
    */
   borrowed?: 'excluded' | Borrowed
+  /** Several coins may have one name. */
+  numberedCoins?: NumberedCoins
   rights?: Rights
   /** Accounts for which the endpoint says this are read by another provider, with all their assets. */
   elsewhere?: { endpoint: string; place: string; is: string; cost: number; reason: RefusalReason }
@@ -521,6 +533,13 @@ const abouts: Readonly<Record<string, About>> = {
     rank: 21,
     // Info endpoint, "userFillsByTime": "only the 10000 most recent fills are available".
     lists: { trades: { leavesOut: 'Hyperliquid reports only the 10,000 most recent trades.' } },
+    // "HIP-1: Native token standard": a name has "no uniqueness constraints". Info endpoint: `spotMetaAndAssetCtxs` and
+    // `spotClearinghouseState`.
+    numberedCoins: {
+      lists: { tokens: { name: 'name', number: 'index' }, balances: { name: 'coin', number: 'token' } },
+      all: 'tokens',
+      ofContracts: { name: 'USDC', number: 0 },
+    },
     limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   dydx: {
