@@ -34,9 +34,14 @@ export async function openText({ opens }: Pick<Keyring, 'opens'>, boundTo: strin
   return new TextDecoder().decode(plaintext)
 }
 
-/** The key that sealed it, by its name in the ring. */
+/** The key that sealed it, by its name in the ring. Empty for a text that is not a seal, such as one that was cut short. */
 export function sealKeyName(sealed: string): string {
-  return decodeProtectedHeader(sealed).kid ?? ''
+  try {
+    return decodeProtectedHeader(sealed).kid ?? ''
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return ''
+  }
 }
 
 /** The findings of a look at all secrets of one kind. */

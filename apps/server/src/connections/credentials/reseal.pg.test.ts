@@ -6,6 +6,7 @@ import { testDatabase } from '../../../../../test/postgres.ts'
 import type { Database } from '../../db/index.ts'
 import { checkSeals, resealCredentials } from './reseal.ts'
 import { createSealer } from './seal.ts'
+import { sealText } from '../../sealing.ts'
 import { testKeyring } from '../../test-keys.ts'
 
 const oldRing = testKeyring('old')
@@ -85,5 +86,22 @@ describe('a rotation of the sealing keys', () => {
     const other = await createSealer(oldRing).seal('con_2', { descriptor: 'of a wallet' })
     await db.execute("update connections set sealed_credentials = $1 where id = 'con_2'", [other])
     assert.deepEqual((await checkSeals(db, bothRing)).lost, ['con_2'])
+  })
+
+  it('names a text that is no seal and goes on, so that it cannot keep an old key in use', async (t) => {
+    const { db } = await testDatabase(t)
+    await fill(db, ['con_1', 'con_2', 'con_3'])
+    await db.execute("update connections set sealed_credentials = 'cut short' where id = 'con_1'")
+    assert.deepEqual((await checkSeals(db, bothRing)).lost, ['con_1'])
+    const report = await resealCredentials(db, bothRing)
+    assert.deepEqual([report.resealed, report.lost], [2, ['con_1']])
+  })
+
+  it('checking the seals names a secret that is not JSON, and does not repeat any of it', async (t) => {
+    const { db } = await testDatabase(t)
+    await fill(db, ['con_1', 'con_2'])
+    const other = await sealText(oldRing, 'con_1', 'a secret of another kind')
+    await db.execute("update connections set sealed_credentials = $1 where id = 'con_1'", [other])
+    assert.deepEqual((await checkSeals(db, bothRing)).lost, ['con_1'])
   })
 })

@@ -24,10 +24,20 @@ export async function checkSeals(db: Database, keyring: Keyring): Promise<SealRe
   await walkSeals(db, async (row, thing) => {
     const opened = await examineSeal(report, keyring, thing)
     if (opened === undefined) return
-    const kept: unknown = JSON.parse(opened.text)
-    if (!credentialTypes[row.connection_type].schema.safeParse(kept).success) report.lost.push(row.id)
+    if (!isKept(row, opened.text)) report.lost.push(row.id)
   })
   return report
+}
+
+function isKept({ connection_type: type }: store.SealedRow, text: string): boolean {
+  let kept: unknown
+  try {
+    kept = JSON.parse(text)
+  } catch {
+    // The error would quote the secret.
+    return false
+  }
+  return credentialTypes[type].schema.safeParse(kept).success
 }
 
 async function walkSeals(
