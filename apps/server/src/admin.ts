@@ -5,7 +5,7 @@
 import type { Decimal } from '@assay/core'
 import { recordAudit, type AuditAction } from './audit.ts'
 import {
-  chainAudit,
+  chainEntries,
   exportAudit,
   listAuditTenants,
   verifyAudit,
@@ -160,12 +160,12 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     },
     audit: {
       async *export(tenantId) {
-        await chainAudit(db, log)
+        await chainEntries(db)
         await recordAudit(db, { tenantId, actor: 'operator', action: 'audit.read', subject: tenantId })
         yield* exportAudit(db, tenantId)
       },
       async verify(tenantId, known) {
-        await chainAudit(db, log)
+        await chainEntries(db)
         const tenantIds = tenantId === undefined ? await listAuditTenants(db) : [tenantId]
         const verdicts: AuditVerdict[] = []
         for (const id of tenantIds) verdicts.push(await verifyAudit(db, id, known))

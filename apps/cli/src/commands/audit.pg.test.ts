@@ -71,4 +71,12 @@ describe('the audit log of an operator', async () => {
     ])
     assert.equal((await listActions('')).at(-1), 'operator tenants.read installation')
   })
+
+  it('does not take the head of the day, which a worker logs where operators cannot write', async () => {
+    const verified = await run(['audit', 'verify', 'installation'], environment)
+    assert.equal(verified.code, 0, verified.err)
+    const unlogged = await db.rows<{ is: boolean }>('select logged_on is null as is from audit_heads')
+    assert.ok(unlogged.length > 0)
+    assert.ok(unlogged.every(({ is }) => is))
+  })
 })

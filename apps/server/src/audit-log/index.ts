@@ -28,11 +28,19 @@ export interface KnownHead {
   hash: string
 }
 
-/** Upkeep: chains new entries, and logs each head once a day. */
-export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promise<void> {
+/**
+ * Chains new entries. The heads are left for upkeep to log: a command writes to a terminal, and a head that counts as
+ * logged there would be missing from the log that is kept where the database's operators cannot write.
+ */
+export async function chainEntries(db: Database): Promise<void> {
   for (const tenantId of await store.listUnchainedTenants(db)) {
     while ((await chainBatch(db, tenantId)) === batchSize);
   }
+}
+
+/** Upkeep: chains new entries, and logs each head once a day. */
+export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promise<void> {
+  await chainEntries(db)
   const day = db.now().slice(0, 10)
   for (const { tenantId, position, hash, loggedOn } of await store.listHeads(db)) {
     if (loggedOn === day || !(await store.markLogged(db, tenantId, day))) continue

@@ -168,7 +168,7 @@ export const settings = {
   }),
   ...describeFile('ASSAY_CHAIN_URLS'),
   ASSAY_LOG_LEVEL: setting({
-    description: 'How much is logged.',
+    description: 'How much is logged. The heads of the audit log are logged at `info`.',
     default: 'info',
     parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent'),
   }),
