@@ -133,14 +133,15 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     },
     async rotateKeys({ forgetLost }) {
       if (keyring.opens === undefined) throw new ConfigError(['ASSAY_SEALING_PRIVATE_KEYS is required to seal again'])
+      // Recorded before the work, like the operations on the data of all tenants (below).
+      const subject = keyring.seals[0].name
+      await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.rotated', subject })
       const credentials = await resealCredentials(db, keyring)
       const secrets = await webhooks.reseal()
       const fingerprints = await resealFingerprintKeys(db, keyring)
-      const subject = keyring.seals[0].name
-      await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.rotated', subject })
       if (forgetLost && fingerprints.lost.length > 0) {
-        await forgetFingerprintKeys(db, fingerprints.lost)
         await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.forgotten', subject })
+        await forgetFingerprintKeys(db, fingerprints.lost)
       }
       return {
         resealed: {
@@ -153,10 +154,11 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       }
     },
     async withdrawClaimKeys() {
-      const withdrawn = await withdrawClaimKeys(db, keyring.derive('claims'))
       const { name: subject } = keyring.seals[0]
-      await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.withdrawn', subject })
-      return withdrawn
+      return db.transaction(async (tx) => {
+        await recordAudit(tx, { tenantId: null, actor: 'operator', action: 'keys.withdrawn', subject })
+        return withdrawClaimKeys(tx, keyring.derive('claims'))
+      })
     },
     audit: {
       async *export(tenantId) {

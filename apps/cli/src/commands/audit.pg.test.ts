@@ -79,4 +79,13 @@ describe('the audit log of an operator', async () => {
     assert.ok(unlogged.length > 0)
     assert.ok(unlogged.every(({ is }) => is))
   })
+
+  it('says that a rotation of keys was begun, even if it fails halfway', async () => {
+    await db.execute(`create function fail() returns trigger language plpgsql as $$
+        begin raise exception 'the disk is full'; end $$;
+      create trigger fail before update on webhooks for each row execute function fail()`)
+    const rotated = await run(['keys', 'rotate'], { ...environment, ...testKeyTexts('new', 'test') })
+    assert.equal(rotated.code, 1)
+    assert.equal((await listActions('')).at(-1), 'operator keys.rotated new')
+  })
 })
