@@ -123,6 +123,16 @@ describe('the credential doctor', () => {
 describe('cleaning pasted text', () => {
   it('drops white space, invisible characters and quotes', () => {
     assert.equal(cleanPasted('  "abc\u200bdef\n ghi",\u00a0'), 'abcdefghi')
+    assert.equal(cleanPasted(`“it's”;`), "it's")
+    assert.equal(cleanPasted('",\''), '')
+  })
+
+  it('takes one pass, however many quotes are inside', () => {
+    const quoted = `a${"'".repeat(100_000)}b`
+    const began = performance.now()
+    assert.equal(cleanPasted(quoted), quoted)
+    // Looking again from each of them takes more than ten seconds.
+    assert.ok(performance.now() - began < 1_000)
   })
 
   it('keeps the inside of a passphrase, because its owner chose it', () => {

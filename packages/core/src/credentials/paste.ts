@@ -10,10 +10,20 @@ const invisible = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g
 export function cleanPasted(text: string): string {
   const visible = text.replaceAll(invisible, '').replaceAll('\u00a0', ' ')
   if (visible.includes('-----BEGIN')) return cleanPem(visible)
-  const bare = visible.trim().replace(/^["'`“”‘’]+|["'`“”‘’,;]+$/g, '')
+  const bare = unquote(visible.trim())
   // Words stay separate: joining them would hide a seed phrase from the doctor.
   if (/^\p{L}+(\s+\p{L}+){2,}$/u.test(bare)) return bare.replaceAll(/\s+/g, ' ')
   return bare.replaceAll(/\s+/g, '')
+}
+
+const quotes = '"\'`“”‘’'
+
+/** In one pass: an expression for a run of quotes at the end would begin again at each quote of a run before it. */
+function unquote(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && quotes.includes(text.charAt(start))) start += 1
+  while (start < end && `${quotes},;`.includes(text.charAt(end - 1))) end -= 1
+  return text.slice(start, end)
 }
 
 /** Like `cleanPasted`, except for a passphrase, which may contain spaces that the person chose. */
