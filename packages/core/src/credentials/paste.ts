@@ -1,7 +1,8 @@
 /**
- * Cleans what people paste: a clipboard adds spaces, line ends, zero-width characters, quotes, or a label in front.
- * Some secrets are PEM blocks (RFC 7468), which keep their lines.
+ * Cleans what people paste: a clipboard adds spaces, line ends, zero-width characters or quotes. Some secrets are PEM
+ * blocks (RFC 7468), which keep their lines.
  */
+import { findPrivateMaterial } from './private-material.ts'
 
 /** Invisible characters that are never part of a credential. */
 const invisible = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g
@@ -11,9 +12,11 @@ export function cleanPasted(text: string): string {
   const visible = text.replaceAll(invisible, '').replaceAll('\u00a0', ' ')
   if (visible.includes('-----BEGIN')) return cleanPem(visible)
   const bare = unquote(visible.trim())
-  // Words stay separate: joining them would hide a seed phrase from the doctor.
-  if (/^\p{L}+(\s+\p{L}+){2,}$/u.test(bare)) return bare.replaceAll(/\s+/g, ' ')
-  return bare.replaceAll(/\s+/g, '')
+  const joined = bare.replaceAll(/\s+/g, '')
+  // Words stay separate where joining them would hide a seed phrase, or a part of one, or a wallet's key from the doctor.
+  const isPhrase = /^\p{L}+(\s+\p{L}+){2,}$/u.test(bare)
+  const isHidden = findPrivateMaterial(joined) !== findPrivateMaterial(bare)
+  return isPhrase || isHidden ? bare.replaceAll(/\s+/g, ' ') : joined
 }
 
 const quotes = '"\'`“”‘’'

@@ -14,40 +14,69 @@ import { findBase58Check } from './base58.ts'
  */
 export type PrivateMaterial = 'seed_phrase' | 'private_key' | 'private_key_or_hash' | 'extended_private_key'
 
-const phraseLengths = new Set([12, 15, 18, 21, 24])
+/** The shortest phrase of BIP-39. Others have 13, 20, 25 or 33 words, or one of the owner's own at the end. */
+const phraseWordsMin = 12
+/** Solana's key without its public half. */
+const keyBytesMin = 32
 /** WIF: https://en.bitcoin.it/wiki/Wallet_import_format; mainnet and testnet version bytes. */
 const wifVersions = new Set([0x80, 0xef])
 
+/** Finds it also behind a label, inside a descriptor, or in a list with numbers and marks of its own. */
 export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   const trimmed = text.trim()
-  if (isSeedPhrase(trimmed)) return 'seed_phrase'
+  const pieces = splitPieces(trimmed)
+  const words = pieces.filter((piece) => !/^\d{1,2}$/.test(piece))
+  if (hasRun(words, isPhraseWord, phraseWordsMin)) return 'seed_phrase'
   const word = trimmed.replaceAll(/\s+/g, '')
-  // The key may also be inside a descriptor.
-  if (/(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20,}/i.test(word)) return 'extended_private_key'
-  if (isKeyBytes(word)) return 'private_key'
-  if (/^(0x)?[0-9a-f]{64}$/i.test(word) || isSolanaKey(word)) return 'private_key_or_hash'
-  if (/^[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}$/.test(word)) {
-    const payload = findBase58Check(word)
-    if (payload !== undefined && wifVersions.has(payload[0] ?? 0)) return 'private_key'
-  }
-  return undefined
+  // With its spaces, because a label joined to a key would hide it; and without, because a long key may be in two lines.
+  if ([trimmed, word].some(hasExtendedKey)) return 'extended_private_key'
+  if (hasRun(pieces, isByte, keyBytesMin) || [trimmed, word].some(hasWif)) return 'private_key'
+  return /^(0x)?[0-9a-f]{64}$/i.test(word) || isSolanaKey(word) ? 'private_key_or_hash' : undefined
 }
 
-/** The key file of Solana's command line: 64 bytes as numbers. Some wallets export only the first 32. */
-function isKeyBytes(word: string): boolean {
-  if (!/^\[?\d{1,3}(?:,\d{1,3}){31,63},?\]?$/.test(word)) return false
-  const bytes = word.match(/\d+/g) ?? []
-  return (bytes.length === 32 || bytes.length === 64) && bytes.every((byte) => Number(byte) < 256)
+/**
+ * What is between spaces and marks. Chinese phrases have one character for each word, often without spaces between
+ * them.
+ */
+function splitPieces(text: string): string[] {
+  return text.normalize('NFKC').match(/\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+/gu) ?? []
+}
+
+/** Whether at least so many in a row fit. */
+function hasRun(pieces: readonly string[], fits: (piece: string) => boolean, lengthMin: number): boolean {
+  let length = 0
+  return pieces.some((piece) => {
+    length = fits(piece) ? length + 1 : 0
+    return length >= lengthMin
+  })
+}
+
+/**
+ * Words of the lists have three to eight letters, in scripts without capitals also two. A secret of random characters
+ * has none of these in a row, because it mixes capitals with small letters. A field of one line drops the line ends of a
+ * list, which joins the number of the next word to the one before.
+ */
+const phraseWord = /^\d{0,2}(?:\p{Script=Han}|[\p{Lo}\p{M}]{2,9}|\p{L}[\p{Ll}\p{M}]{2,8}|[\p{Lu}\p{M}]{3,9})\d{0,2}$/u
+
+function isPhraseWord(piece: string): boolean {
+  return phraseWord.test(piece)
+}
+
+/** The key file of Solana's command line is a list of them. */
+function isByte(piece: string): boolean {
+  return /^\d{1,3}$/.test(piece) && Number(piece) < 256
+}
+
+/** It has 111 characters. A shorter rest would also be found in the base64 of an RSA key. */
+function hasExtendedKey(text: string): boolean {
+  return /(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,}/i.test(text)
+}
+
+function hasWif(text: string): boolean {
+  const found = text.match(/(?<![1-9A-HJ-NP-Za-km-z])[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])/g)
+  return (found ?? []).some((key) => wifVersions.has(findBase58Check(key)?.[0] ?? 0))
 }
 
 function isSolanaKey(word: string): boolean {
   return /^[1-9A-HJ-NP-Za-km-z]{64,90}$/.test(word) && base58.decode(word).length === 64
-}
-
-function isSeedPhrase(text: string): boolean {
-  const words = text.split(/[\s,]+/).filter((word) => word !== '')
-  // Words of the lists have three to eight letters (Japanese ones more bytes, not more letters); numbers may be in
-  // front.
-  const letters = words.filter((word) => !/^\d{1,2}[.)]?$/.test(word))
-  return phraseLengths.has(letters.length) && letters.every((word) => /^[\p{L}\p{M}]{2,9}$/u.test(word))
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cleanPasted } from './paste.ts'
@@ -124,11 +125,71 @@ describe('secrets that must not leave the page', () => {
     ]) {
       assert.equal(findPrivateMaterial(text), 'private_key', text)
     }
-    assert.equal(findPrivateMaterial(JSON.stringify(numbers.slice(1))), undefined)
-    assert.equal(findPrivateMaterial(JSON.stringify([...numbers.slice(1), 256])), undefined)
+    assert.equal(findPrivateMaterial(`secretKey: Uint8Array(64) [ ${numbers.join(', ')} ]`), 'private_key')
+    assert.equal(findPrivateMaterial(JSON.stringify(numbers.slice(0, 31))), undefined)
+    assert.equal(findPrivateMaterial(JSON.stringify(numbers.map((number) => number + 256))), undefined)
+  })
+
+  const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+  const words = phrase.split(' ')
+  const numbered = (mark: string, end: string): string =>
+    words.map((word, index) => mark.replace('1', `${index + 1}`) + word).join(end)
+
+  it('include seed phrases as people keep and copy them', () => {
+    for (const text of [
+      ...[
+        numbered('1. ', '\n'),
+        numbered('1.', ' '),
+        numbered('1) ', ' '),
+        numbered('1: ', ' '),
+        numbered('#1 ', '\t'),
+      ],
+      // As a field of one line keeps it.
+      numbered('1. ', ''),
+      ...[`Seed phrase: ${phrase}.`, `Recovery words\n${phrase}`, `"${phrase}"`, JSON.stringify(words)],
+      ...['; ', ' | ', '-', '\n- ', '\n• '].map((separator) => words.join(separator)),
+      // With a word of the owner's own; SLIP-39; Monero and Algorand.
+      ...[`${phrase} extra`, `${phrase} ${words.slice(4).join(' ')}`, `${phrase} ${phrase} abbey`],
+      ...['的 一 是 在 不 了 有 和 人 这 中 大', '的一是在不了有和人这中大'],
+      'éclair éclat école éclair éclat école éclair éclat école éclair éclat école'.normalize('NFD'),
+      'あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた'.normalize(
+        'NFKD',
+      ),
+    ]) {
+      for (const seen of [text, cleanPasted(text), cleanPasted(cleanPasted(text))]) {
+        assert.equal(findPrivateMaterial(seen), 'seed_phrase', text)
+      }
+    }
+  })
+
+  it('include keys with a label in front, or inside something else', () => {
+    const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
+    for (const [text, found] of [
+      [`Private key ${wif}`, 'private_key'],
+      [`p2wpkh:${wif}`, 'private_key'],
+      [`wpkh(${wif})`, 'private_key'],
+      [`Private key\n${xprv}`, 'extended_private_key'],
+      [`${xprv.slice(0, 60)}\n${xprv.slice(60)}`, 'extended_private_key'],
+    ] as const) {
+      for (const seen of [text, cleanPasted(text)]) assert.equal(findPrivateMaterial(seen), found, text)
+    }
   })
 
   it('include neither a public key nor an address nor an API key', () => {
     for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
+    const descriptor = `wsh(sortedmulti(2,[d34db33f/48'/0'/0'/2']${xpub}/0/*,[abcdefab/48'/0'/0'/2']${xpub}/0/*))`
+    assert.equal(findPrivateMaterial(descriptor), undefined)
+  })
+
+  it('are not found in a secret made of random characters', () => {
+    const printable = fc.string({ unit: 'grapheme-ascii', minLength: 8, maxLength: 200 })
+    const secrets = fc.oneof(fc.base64String({ minLength: 8, maxLength: 4_096 }), printable)
+    fc.assert(
+      fc.property(secrets, (secret) => {
+        assert.ok(!['seed_phrase', 'extended_private_key'].includes(findPrivateMaterial(secret) ?? ''))
+      }),
+    )
+    const rsa = '/xprv9s21ZrQH143K3QTDL4LXw2F7HE/K3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6'
+    assert.equal(findPrivateMaterial(rsa), undefined)
   })
 })
