@@ -82,12 +82,12 @@ async function createClient(
 
 /** Members that are not given stay as they are. Scopes that are taken away end with the access tokens that have them. */
 async function updateClient(deps: ClientsDeps, clientId: string, changes: ClientChanges): Promise<Client> {
-  const client = await getClient(deps, clientId)
+  const client = await getEnabledClient(deps, clientId)
   const { logoUri, homepageUri, ...kept } = client
   const checked = checkRegistration({
     ...kept,
     ...changes,
-    publicClient: client.secretHashes.length === 0,
+    publicClient: isPublic(client),
     ...toOptional({ logoUri, homepageUri }),
   })
   await deps.db.transaction(async (tx) => {
@@ -112,10 +112,23 @@ async function getClient(deps: ClientsDeps, clientId: string): Promise<Client> {
   return client
 }
 
+/** A change of a disabled client would look as if it brought it back. */
+async function getEnabledClient(deps: ClientsDeps, clientId: string): Promise<Client> {
+  const client = await getClient(deps, clientId)
+  if (client.disabledAt === null) return client
+  throw new Refusal('invalid_request', `${clientId} is disabled, and there is no way back: create another client.`)
+}
+
+function isPublic(client: Client): boolean {
+  return client.secretHashes.length === 0
+}
+
 /** The old secrets stay valid for the overlap, so that the client can be changed without a pause. */
 async function rotateSecret(deps: ClientsDeps, clientId: string, overlapSeconds: number): Promise<string> {
   checkOverlap(overlapSeconds)
-  const client = await getClient(deps, clientId)
+  const client = await getEnabledClient(deps, clientId)
+  // A first secret would make it another kind of client, which may have refresh tokens.
+  if (isPublic(client)) throw new Refusal('invalid_request', `${clientId} is a public client: it has no secret.`)
   const secret = newSecret(deps)
   await deps.db.transaction(async (tx) => {
     await store.endSecrets(tx, client.clientId, overlapSeconds)
@@ -142,7 +155,7 @@ async function disableClient(deps: ClientsDeps, clientId: string): Promise<void>
 /** Public keys only; the private half stays with the client's backend. Returns the key's id. */
 async function addLoginKey(deps: ClientsDeps, clientId: string, jwk: unknown): Promise<string> {
   const key = await checkLoginKey(jwk)
-  const client = await getClient(deps, clientId)
+  const client = await getEnabledClient(deps, clientId)
   await deps.db.transaction(async (tx) => {
     await store.putLoginKey(tx, client.clientId, key)
     await recordAudit(tx, { ...byOperator(client, clientId), action: 'login_key.added', fields: [key.keyId] })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
@@ -29,6 +30,13 @@ describe('clients', () => {
     const { client, secret } = await tenants.createClient(tenantId, { ...registration, publicClient: true })
     assert.equal(secret, null)
     assert.ok(!tenants.verifySecret(client, ''))
+  })
+
+  it('that are public stay so: they get no secret later', async (t) => {
+    const { tenants, tenantId } = await open(t)
+    const { client } = await tenants.createClient(tenantId, { ...registration, publicClient: true })
+    await assert.rejects(tenants.rotateSecret(client.clientId, 60), { code: 'invalid_request', message: /public/ })
+    assert.deepEqual(await tenants.getClient(client.clientId), client)
   })
 
   it('that do not exist accept no secret, not even the dummy that it is compared with', async (t) => {
@@ -79,6 +87,23 @@ describe('clients', () => {
     await db.clock.advance(60_000)
     await tenants.disableClient(client.clientId)
     assert.equal((await tenants.getClient(client.clientId)).disabledAt, disabledAt)
+  })
+
+  it('cannot be changed once they are disabled', async (t) => {
+    const { tenants, tenantId } = await open(t)
+    const { client } = await tenants.createClient(tenantId, registration)
+    await tenants.disableClient(client.clientId)
+    const disabled = await tenants.getClient(client.clientId)
+    const jwk = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+    for (const change of [
+      tenants.updateClient(client.clientId, { name: 'Other' }),
+      tenants.rotateSecret(client.clientId, 0),
+      tenants.addLoginKey(client.clientId, jwk),
+    ]) {
+      await assert.rejects(change, { code: 'invalid_request', message: /is disabled/ })
+    }
+    assert.deepEqual(await tenants.getClient(client.clientId), disabled)
+    assert.deepEqual(await tenants.listLoginKeys(client.clientId), [])
   })
 
   it('leave a notice when they are disabled, because their users’ grants no longer count', async (t) => {
