@@ -348,6 +348,51 @@ describe('assay tenant and client', () => {
     assert.deepEqual([again.code, /has no login key "laptop"/.test(again.err)], [1, true])
   })
 
+  it('refuse options that the action does not take, and accept --scope more than once', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const tenant = await run(['tenant', 'create', 'A tenant', '--json'], environment)
+    const { tenant_id: tenantId } = JSON.parse(tenant.out) as { tenant_id: string }
+    const scopes = ['--scope', 'assets:read', '--scope', 'transactions:read offline_access']
+    const words = ['client', 'create', tenantId, 'An app', '--redirect-uri', 'https://a.example/cb', ...scopes]
+    const made = await run([...words, '--json'], environment)
+    assert.equal(made.code, 0, made.err)
+    const client = JSON.parse(made.out) as { client_id: string; scopes: string[] }
+    assert.deepEqual(client.scopes, ['assets:read', 'transactions:read', 'offline_access'])
+    for (const [option, ...wrong] of [
+      ['--public', 'update', client.client_id, '--name', 'Other'],
+      ['--enterprise', 'update', client.client_id, '--name', 'Other'],
+      ['--overlap', '3', 'create', tenantId, 'Other', '--redirect-uri', 'https://a.example/cb'],
+      ['--name', 'Other', 'list', tenantId],
+      ['--no-strict', 'disable', client.client_id],
+    ]) {
+      const { code, out, err } = await run(['client', option ?? '', ...wrong], environment)
+      assert.deepEqual([code, out], [2, ''], err)
+      assert.match(err, new RegExp(`^assay: client [a-z]+ does not take ${option}\n`))
+    }
+    const listed = await run(['client', 'list', tenantId, '--json'], environment)
+    const { client_secret: secret, ...unchanged } = JSON.parse(made.out) as Record<string, unknown>
+    assert.equal(typeof secret, 'string')
+    assert.deepEqual(JSON.parse(listed.out), [unchanged])
+    const narrowed = await run(['client', 'update', client.client_id, '--scope', 'assets:read'], environment)
+    assert.match(narrowed.out, /^Scopes that were taken away end at the next refresh, after 15 minutes at most\.$/m)
+  })
+
+  it('refuse a tenant that does not exist, and leave no entry for it in the audit log', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    for (const words of [
+      ['client', 'list', 'ten_nobody'],
+      ['webhook', 'remove', 'ten_nobody'],
+      ['webhook', 'test', 'ten_nobody'],
+    ]) {
+      const { code, out, err } = await run(words, environment)
+      assert.deepEqual([code, out], [1, ''])
+      assert.match(err, /ten_nobody/)
+    }
+    assert.equal((await run(['audit', 'export', 'ten_nobody'], environment)).out, '')
+  })
+
   it('refuse an unknown or invalid id with a message', async (t) => {
     const { connection } = await testDatabase(t)
     const environment = environmentOf(connection)

@@ -52,7 +52,7 @@ export type { ClusterPlan } from './cluster/index.ts'
 export { listHosts } from '@assay/connectors'
 export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
-export type { Client, ClientChanges } from './tenants/index.ts'
+export type { Client, ClientChanges, Scope } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 export type { LoggedMessage } from './webhooks/index.ts'
 

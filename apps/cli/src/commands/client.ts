@@ -1,5 +1,12 @@
 /** `assay client …`: applications of a tenant. A secret is shown once, here, and nowhere else. */
-import { enterpriseScopes, findScopes, platformScopes, type Client, type ClientChanges } from '@assay/server/admin'
+import {
+  enterpriseScopes,
+  findScopes,
+  platformScopes,
+  type Client,
+  type ClientChanges,
+  type Scope,
+} from '@assay/server/admin'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
@@ -11,7 +18,7 @@ const options = {
   name: { type: 'string' },
   'redirect-uri': { type: 'string', multiple: true },
   'embed-origin': { type: 'string', multiple: true },
-  scope: { type: 'string' },
+  scope: { type: 'string', multiple: true },
   public: { type: 'boolean', default: false },
   enterprise: { type: 'boolean', default: false },
   strict: { type: 'boolean' },
@@ -22,16 +29,42 @@ const options = {
   overlap: { type: 'string', default: '86400' },
 } as const
 
+type Option = Exclude<keyof typeof options, 'json'>
+
+const registrationOptions: readonly Option[] = [
+  'redirect-uri',
+  'embed-origin',
+  'scope',
+  'strict',
+  's256-only',
+  'require-code-verifier',
+  'confirm-first-consent',
+  'confirm-every-consent',
+]
+
+/** Which options each action takes, besides --json. */
+const optionsOf: Record<string, readonly Option[]> = {
+  create: [...registrationOptions, 'public', 'enterprise'],
+  update: [...registrationOptions, 'name'],
+  'rotate-secret': ['overlap'],
+}
+
 type Values = ReturnType<typeof parse>['values']
 
 function parse(words: string[]) {
-  return parseArgs({ args: words, allowPositionals: true, allowNegative: true, options })
+  return parseArgs({ args: words, allowPositionals: true, allowNegative: true, tokens: true, options })
 }
 
 export async function client(words: string[]): Promise<void> {
-  const { values, positionals } = parse(words)
+  const { values, positionals, tokens } = parse(words)
   const [action, subject, name, ...others] = positionals
-  if (subject === undefined || others.length > 0) throw new UsageError(usage.client)
+  if (action === undefined || subject === undefined || others.length > 0) throw new UsageError(usage.client)
+  // One that is ignored would be taken for done.
+  const taken: readonly string[] = [...(optionsOf[action] ?? []), 'json']
+  for (const token of tokens) {
+    if (token.kind !== 'option' || taken.includes(token.name)) continue
+    throw new UsageError(`client ${action} does not take ${token.rawName}\n${usage.client}`)
+  }
   if (action === 'create' && name !== undefined) return create(subject, name, values)
   if (action === 'add-login-key' && name !== undefined) return addLoginKey(subject, name, values)
   if (action === 'remove-login-key' && name !== undefined) return removeLoginKey(subject, name, values)
@@ -46,8 +79,7 @@ export async function client(words: string[]): Promise<void> {
 
 async function create(tenantId: string, name: string, values: Values): Promise<void> {
   const all = values.enterprise ? enterpriseScopes : platformScopes
-  const scopes = values.scope === undefined ? all : findScopes(values.scope, all)
-  if (scopes === undefined) throw new UsageError(`--scope must be some of: ${all.join(' ')}`)
+  const scopes = toScopes(values, all) ?? all
   const { client: created, secret } = await withAdmin(({ tenants }) =>
     tenants.createClient(tenantId, {
       name,
@@ -59,6 +91,13 @@ async function create(tenantId: string, name: string, values: Values): Promise<v
   if (values.json) return writeJson({ ...toRow(created), client_secret: secret })
   writeLine(`Created client ${created.clientId}.`)
   if (secret !== null) writeLine(`Secret (shown once, keep it out of frontends): ${secret}`)
+}
+
+function toScopes<S extends Scope>({ scope }: Values, all: readonly S[]): S[] | undefined {
+  if (scope === undefined) return undefined
+  const scopes = findScopes(scope.join(' '), all)
+  if (scopes === undefined) throw new UsageError(`--scope must be some of: ${all.join(' ')}`)
+  return scopes
 }
 
 /** The given options. `--strict` stands for both rules of the code challenge. */
@@ -80,10 +119,7 @@ function toChanges(values: Values): Omit<ClientChanges, 'name' | 'scopes'> {
 /** A given list replaces the whole list. */
 async function update(clientId: string, values: Values): Promise<void> {
   const all = [...platformScopes, ...enterpriseScopes]
-  const scopes = values.scope === undefined ? undefined : findScopes(values.scope, all)
-  if (values.scope !== undefined && scopes === undefined) {
-    throw new UsageError(`--scope must be some of: ${all.join(' ')}`)
-  }
+  const scopes = toScopes(values, all)
   const { name } = values
   const changes = { ...toChanges(values), ...(name !== undefined && { name }), ...(scopes && { scopes }) }
   if (Object.keys(changes).length === 0) throw new UsageError(`say what to change\n${usage.client}`)
@@ -92,11 +128,12 @@ async function update(clientId: string, values: Values): Promise<void> {
   // As in the answer with --json.
   const names = Object.keys(changes).map((key) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
   writeLine(`Updated ${clientId}: ${names.join(', ')}.`)
-  if (scopes !== undefined) writeLine('Grants that users have given keep their scopes until they end.')
+  if (scopes !== undefined) writeLine('Scopes that were taken away end at the next refresh, after 15 minutes at most.')
 }
 
 async function list(tenantId: string, values: Values): Promise<void> {
   const clients = await withAdmin(async ({ tenants, audit }) => {
+    await tenants.getTenant(tenantId)
     await audit.recordOperatorRead(tenantId, 'clients.read', tenantId)
     return tenants.listClients(tenantId)
   })

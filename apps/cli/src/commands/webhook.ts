@@ -36,7 +36,10 @@ async function set(tenantId: string, url: string, json: boolean): Promise<void> 
 }
 
 async function remove(tenantId: string, json: boolean): Promise<void> {
-  const removed = await withAdmin((admin) => admin.webhooks.remove(tenantId))
+  const removed = await withAdmin(async ({ tenants, webhooks }) => {
+    await tenants.getTenant(tenantId)
+    return webhooks.remove(tenantId)
+  })
   if (json) return writeJson({ tenant_id: tenantId, removed })
   writeLine(removed ? 'Removed.' : 'The tenant had no webhook.')
 }
