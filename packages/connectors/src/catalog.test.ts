@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { findAssetByContract, getAsset } from '@assay/core'
-import { findProvider, findSignIn, getDefinition, getStreams, listCatalog, toAccountsProvider } from './catalog.ts'
+import { findProvider, findSignIn, getDefinition, getStreams, listCatalog, toExchange } from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
 /** Everything that a file imports when it is loaded, through any number of local files. Types are erased. */
@@ -18,13 +18,12 @@ function staticImports(file: URL, seen = new Set<string>()): Set<string> {
 
 const catalog = listCatalog()
 
-/** Providers that call the same hosts and never show the same assets. */
+/** Providers that call the same hosts and are exchanges of their own. */
 const apart: readonly { ids: readonly string[]; why: string }[] = [
   {
-    ids: ['binance', 'binancecoinm', 'binanceusdm', 'binanceus', 'tokocrypto'],
-    why: 'The first three read the spot wallet and one futures wallet each. Binance.US and Tokocrypto have accounts and private hosts of their own, and ccxt declares hosts of Binance for them as well.',
+    ids: ['binance', 'binanceus', 'tokocrypto'],
+    why: 'Binance.US and Tokocrypto have accounts and private hosts of their own, and ccxt declares hosts of Binance for them as well.',
   },
-  { ids: ['kucoin', 'kucoinfutures'], why: 'The second reads the futures wallet alone.' },
 ]
 
 describe('the catalogue', () => {
@@ -69,7 +68,7 @@ describe('the catalogue', () => {
     }
   })
 
-  it('has an account once where several providers call the same hosts, or says why it is not the same account', () => {
+  it('takes providers that call the same hosts for one exchange, or says why they are not', () => {
     const hostsOf = (id: string): string[] => {
       const { baseUrl, hosts = [] } = getDefinition(id)
       return [new URL(baseUrl).host, ...hosts]
@@ -79,11 +78,17 @@ describe('the catalogue', () => {
       ids
         .slice(at + 1)
         .filter((other) => hostsOf(one).some((host) => hostsOf(other).includes(host)))
-        .filter((other) => toAccountsProvider(one) !== toAccountsProvider(other))
-        .filter((other) => !apart.some(({ ids: known }) => known.includes(one) && known.includes(other)))
+        .filter((other) => toExchange(one) !== toExchange(other))
+        .filter((other) => !apart.some(({ ids: known }) => [one, other].every((id) => known.includes(toExchange(id)))))
         .map((other) => [one, other]),
     )
     assert.deepEqual(twice, [])
+  })
+
+  it('takes wallets with hosts of their own for those of their exchange', () => {
+    const wallets = ['binanceusdm', 'binancecoinm', 'kucoinfutures', 'krakenfutures', 'coinbaseinternational']
+    assert.deepEqual(wallets.map(toExchange), ['binance', 'binance', 'kucoin', 'kraken', 'coinbase'])
+    assert.deepEqual(['bybiteu', 'kraken', 'nowhere'].map(toExchange), ['bybit', 'kraken', 'nowhere'])
   })
 
   it('names rebasing assets by the ids that records have', () => {

@@ -31,9 +31,10 @@ export function getDefinition(providerId: string): ProviderDefinition {
   return definition
 }
 
-/** The provider that a brand or a region shares its accounts with, or the provider itself. */
-export function toAccountsProvider(providerId: string): string {
-  return byId.get(providerId)?.accountsOf ?? providerId
+/** The exchange of which a provider reads a brand, a region or some wallets, by its id; or the provider itself. */
+export function toExchange(providerId: string): string {
+  const { walletsOf, accountsOf = providerId } = byId.get(providerId) ?? {}
+  return walletsOf ?? accountsOf
 }
 
 /** The providers whose lists have every movement of an account. */

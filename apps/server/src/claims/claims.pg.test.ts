@@ -20,10 +20,10 @@ const worthADollar = (audience?: string): ClaimRequest => ({
   audience,
 })
 
-const accountsOf = (providerId: string): string => providerId
+const exchangeOf = (providerId: string): string => providerId
 const empty: OwnedAccount = {
-  ...{ providerId: 'an_exchange', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved', isKnown: true },
-  ...{ amount: zero, certain: zero },
+  ...{ providerId: 'an_exchange', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved' },
+  ...{ isFollowed: false, isKnown: true, amount: zero, certain: zero },
 }
 const nothing: Owned = { asOf: '2026-03-02T10:11:12.345Z', accounts: [empty] }
 
@@ -32,7 +32,7 @@ it('requests for the keys need no token, so repeated requests write nothing for 
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
     ...{ freshForMs: 86_400_000, wholeLedgers: [] },
-    ...{ accountsOf, listOwned: () => assert.fail('a list of keys needs no accounts') },
+    ...{ exchangeOf, listOwned: () => assert.fail('a list of keys needs no accounts') },
   })
   const first = await claims.jwks()
   assert.equal(first.keys.length, 1)
@@ -81,7 +81,7 @@ it('an application that repeats a claim does not keep its user from being delete
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
     ...{ freshForMs: 86_400_000, wholeLedgers: [] },
-    accountsOf,
+    exchangeOf,
     async listOwned() {
       await whileAsked()
       return nothing
@@ -111,7 +111,7 @@ it('a claim that is repeated takes one row, and one consent has at most a hundre
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
     ...{ freshForMs: 86_400_000, wholeLedgers: [] },
-    ...{ accountsOf, listOwned: async () => nothing },
+    ...{ exchangeOf, listOwned: async () => nothing },
   })
   const asker = { ...ann, clientId: 'cli_1', grantId: 'grt_1' }
   const ask = (audience?: string) => claims.make(asker, worthADollar(audience))

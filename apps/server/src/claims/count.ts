@@ -1,11 +1,16 @@
 /**
- * What a user's accounts come to, counting none of them twice. Pure.
+ * What a user's accounts come to, counting no coin twice. Pure.
  *
- * An account may be among them several times: under two brands of one exchange, or with two keys of an exchange that does
- * not tell which account a key belongs to. And of an account that was not read for a while nothing is known. What does
- * not count makes the sum a lower bound: a yes is certain, and so is a no that nothing left out could change.
+ * Coins move from one account of an exchange to another at once, and most exchanges do not list how: by an internal
+ * transfer, from the spot wallet to the futures wallet, or to another person's account and from there. No two accounts
+ * are read in the same second, so each of them could show the same coins. And what looks like two accounts may be one:
+ * under two brands, or with two keys of an exchange that does not tell which account a key belongs to. So at most one
+ * account of such an exchange counts. Coins take longer from one exchange to another, and both list them.
+ *
+ * Of an account that was not read for a while nothing is known. What does not count makes the sum a lower bound: a yes
+ * is certain, and so is a no that nothing left out could change.
  */
-import { add, compare, isPositive, sum, zero, type Decimal } from '@assay/core'
+import { add, compare, isNegative, isPositive, sum, zero, type Decimal } from '@assay/core'
 import type { OwnedAccount } from '../portfolio/index.ts'
 
 type Grade = OwnedAccount['grade']
@@ -22,10 +27,10 @@ export interface Counted {
 /** From worst to best. */
 const grades: readonly Grade[] = ['open', 'unprovable', 'explained', 'proved']
 
-/** `accountsOf`: the provider that a brand shares its accounts with, or the provider itself. */
-export function count(owned: readonly OwnedAccount[], accountsOf: (providerId: string) => string): Counted {
+/** `exchangeOf`: the exchange of which a provider reads a brand, a region or some wallets; or the provider itself. */
+export function count(owned: readonly OwnedAccount[], exchangeOf: (providerId: string) => string): Counted {
   const known = owned.filter(({ isKnown }) => isKnown)
-  const ofExchanges = [...Map.groupBy(known, ({ providerId }) => accountsOf(providerId)).values()].map(countExchange)
+  const ofExchanges = [...Map.groupBy(known, ({ providerId }) => exchangeOf(providerId)).values()].map(countExchange)
   const isBounded = owned.every(({ isKnown, amount }) => isKnown && amount !== null)
   const counted = ofExchanges.flatMap((one) => one.counted)
   return {
@@ -36,24 +41,23 @@ export function count(owned: readonly OwnedAccount[], accountsOf: (providerId: s
 }
 
 /**
- * A key without an account may belong to any account of the exchange, also to one that another key names. So either the
- * named accounts count or one of those keys, whichever is more.
+ * Accounts whose movements are all known add up, where the exchange names them: a key without an account may belong to
+ * any of them. Either these count or one of the others, whichever is more. What an account owes is taken off in each case.
  */
 function countExchange(owned: readonly OwnedAccount[]): { counted: OwnedAccount[]; most: Decimal } {
-  const keys = owned.filter(({ fingerprintOf }) => fingerprintOf === 'key')
-  const byAccount = Map.groupBy(
-    owned.filter((one) => !keys.includes(one)),
-    ({ fingerprint }) => fingerprint,
-  )
-  const accounts = [...byAccount.values()].flatMap(pickLargest)
-  const [key] = pickLargest(keys)
-  const most = [...accounts, ...keys].reduce(
-    (so, { amount }) => (amount !== null && isPositive(amount) ? add(so, amount) : so),
-    zero,
-  )
-  if (key === undefined) return { counted: accounts, most }
-  const isMore = accounts.length === 0 || compare(key.certain, sumOf(accounts)) > 0
-  return { counted: isMore ? [key] : accounts, most }
+  const followed = owned.filter(({ isFollowed, fingerprintOf }) => isFollowed && fingerprintOf === 'account')
+  const others = owned.filter((one) => !followed.includes(one))
+  const accounts = [...Map.groupBy(followed, ({ fingerprint }) => fingerprint).values()].flatMap(pickLargest)
+  const [other] = pickLargest(others)
+  const isOther = other !== undefined && (accounts.length === 0 || compare(other.certain, sumOf(accounts)) > 0)
+  const debts = owned.filter(({ certain }) => isNegative(certain))
+  return {
+    counted: [...new Set([...(isOther ? [other] : accounts), ...debts])],
+    most: [...accounts, ...others].reduce(
+      (so, { amount }) => (amount !== null && isPositive(amount) ? add(so, amount) : so),
+      zero,
+    ),
+  }
 }
 
 function pickLargest([first, ...others]: readonly OwnedAccount[]): OwnedAccount[] {

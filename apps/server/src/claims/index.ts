@@ -61,8 +61,8 @@ export interface ClaimsDeps {
   freshForMs: number
   /** The providers whose lists have every movement of an account. */
   wholeLedgers: readonly string[]
-  /** The provider that a brand shares its accounts with, or the provider itself. */
-  accountsOf(providerId: string): string
+  /** The exchange of which a provider reads a brand, a region or some wallets; or the provider itself. */
+  exchangeOf(providerId: string): string
 }
 
 const claimsPerDay = 3
@@ -117,7 +117,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
         const { freshForMs, wholeLedgers } = deps
         const wanted = { asOf: request.asOf, freshForMs, assetId, wholeLedgers }
         const { asOf, accounts } = await deps.listOwned(tx, asker, wanted)
-        const { holds, grade, error } = judge(count(accounts, deps.accountsOf), request)
+        const { holds, grade, error } = judge(count(accounts, deps.exchangeOf), request)
         const id = randomUUID()
         const { grantId } = asker
         // A question without an answer counts, too. The grade that it names differs between an asset that the user has
@@ -202,7 +202,7 @@ function judge(
 }
 
 const notAllCounted =
-  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read within minutes of the others, or not for a day, a second key that may belong to the same account, or a movement at the time of a reading. Refresh all accounts together, wait until they have been read once more, and ask again.'
+  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read within minutes of the others, or not for a day, further accounts at the same exchange, or a movement at the time of a reading. Refresh all accounts together, wait until they have been read once more, and ask again.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

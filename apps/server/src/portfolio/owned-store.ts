@@ -36,6 +36,8 @@ export interface OwnedAccount {
   fingerprintOf: 'account' | 'key'
   /** Of the asset, or of the account; `unprovable` before there is a verdict. */
   grade: Grade
+  /** The provider lists every movement, and what it listed is proved at the moment: what had left by then does not count. */
+  isFollowed: boolean
   /** False where too little is known of the moment; the amounts are 0 then. */
   isKnown: boolean
   /**
@@ -109,6 +111,7 @@ const moment = `coalesce(least($3::timestamptz,
   (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
 
 const listsEverything = 's.provider_id = any($6::text[])'
+const isFollowed = `(${listsEverything} and coalesce(${gradeThen} = 'proved', false))`
 const isLedgerProved = `(${listsEverything} and h.grade = 'proved' and s.proved_since <= m.at)`
 
 // What a reading near the moment found: the same as a reading before it did, or the history leads back from it. An asset
@@ -137,9 +140,8 @@ const ownedText = knownUserText({
             case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
       where ${isCounted} group by h.connection_key
     ), accounts as (
-      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, s.is_fresh and (
-          ${listsEverything} and coalesce(${gradeThen} = 'proved', false)
-          or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
+      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed, s.is_fresh and (
+          ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m
       join shown s on ${isOwned}
       left join near n on n.connection_key = s.connection_key
@@ -149,7 +151,7 @@ const ownedText = knownUserText({
     )
     select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
-        'grade', s.grade, 'isKnown', s.is_known,
+        'grade', s.grade, 'isFollowed', s.is_followed, 'isKnown', s.is_known,
         'amount', case when not s.is_known then '0' when m.at = s.read_at or not ${isAskedUnsettled}
           then trim_scale(coalesce(c.amount, 0))::text end,
         'certain', trim_scale(coalesce(case when s.is_known then c.certain end, 0))::text

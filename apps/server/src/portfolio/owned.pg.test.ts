@@ -432,6 +432,23 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(known(await list(userKey, partial)), [true], 'the judged reading stays what it is')
   })
 
+  it('are followed where their provider lists every movement and they are proved at the moment', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await db.clock.advance(hourMs)
+    const asOf = db.now()
+    await db.clock.advance(hourMs)
+    const readAt = await readAndJudge(account)
+    const isFollowed = async (more: Partial<OwnedRequest> = {}): Promise<boolean | undefined> =>
+      (await list(userKey, more)).accounts[0]?.isFollowed
+    assert.deepEqual([await isFollowed(), await isFollowed(partial)], [true, false])
+    await judge(account, 'proved', readAt)
+    assert.deepEqual([await isFollowed(), await isFollowed({ asOf })], [true, false])
+    await judge(account, 'explained')
+    assert.equal(await isFollowed(), false)
+  })
+
   it('are certainly worth nothing beside a debt in an asset without a price', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]

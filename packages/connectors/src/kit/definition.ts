@@ -129,6 +129,11 @@ export interface ProviderDefinition {
    */
   accountsOf?: string
   /**
+   * Set for wallets of another provider's exchange that are a provider of their own, such as its futures wallet, with the
+   * id of that provider: coins move between them at once.
+   */
+  walletsOf?: string
+  /**
    * Set where the lists have every movement of the account, whatever its kind: what was held between two readings of the
    * balances is then certain. Elsewhere coins can leave and come back without a record, and the sums are right again.
    */

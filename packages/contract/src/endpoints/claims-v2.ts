@@ -69,7 +69,7 @@ export const makeClaim = defineEndpoint({
   }),
   summary: 'Claim that the user holds at least an amount',
   description:
-    'Answers yes or no and signs it, without showing what the user holds. Only connections by API key or OAuth2 count: a pasted address proves no ownership. Accounts are counted at one moment. Those that were not read up to it or for a day are left out, those whose provider does not list every movement also if they were not read within five minutes of it, and of several keys of an exchange that does not name its accounts one counts. If what was left out could change a no, `holds` is null. At most three different claims a day can be made with one consent, and one that could not be answered counts; the user’s own page lists them. An asset that the service has never seen is one that the user does not hold.',
+    'Answers yes or no and signs it, without showing what the user holds. Only connections by API key or OAuth2 count: a pasted address proves no ownership. Accounts are counted at one moment. Those that were not read up to it or for a day are left out, those whose provider does not list every movement also if they were not read within five minutes of it, and of several accounts at one exchange one counts, unless all their movements are known. If what was left out could change a no, `holds` is null. At most three different claims a day can be made with one consent, and one that could not be answered counts; the user’s own page lists them. An asset that the service has never seen is one that the user does not hold.',
   errors: ['rate_limited'],
   example: {
     body: { claim: 'value_at_least', amount_in_usd: '10000', audience: 'https://lender.example' },

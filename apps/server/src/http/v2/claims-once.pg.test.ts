@@ -91,6 +91,27 @@ describe('a coin in a claim', async () => {
     assert.deepEqual([added, connection_id], [false, first])
   })
 
+  it('counts once in two accounts of an exchange that lets coins move between them unseen', async () => {
+    const { access_token: token } = await api.signIn('sue')
+    const ids: string[] = []
+    for (let account = 0; account < 2; account += 1) {
+      ids.push(await connect(token, 'bitfinex', await mint('bitfinex', 'default')))
+    }
+    const accounts = await db.rows<{ by: string }>(
+      'select distinct fingerprint_of as by, account_fingerprint from connections where id = any($1)',
+      [ids],
+    )
+    assert.deepEqual(
+      accounts.map(({ by }) => by),
+      ['account', 'account'],
+    )
+    const held = await findHeld(ids[0] ?? '')
+    assert.equal((await ask(token, held)).data.holds, true)
+    const twice = await ask(token, multiply(held, two))
+    assert.deepEqual([twice.data.holds, twice.data.statement, twice.data.grade], [null, null, 'unprovable'])
+    assert.equal((await ask(token, multiply(held, parseDecimal('2.1')))).data.holds, false)
+  })
+
   it('counts once when it was moved on to the next account after each was read, and its key deleted', async () => {
     const { access_token: token } = await api.signIn('eve')
     const book = (account: Minted, type: string, amount: string): Promise<unknown> =>

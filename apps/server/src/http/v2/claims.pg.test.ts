@@ -229,14 +229,14 @@ describe('POST /accounts/v2/claims', async () => {
       [narrow.user_id],
     )
     const account: OwnedAccount = {
-      ...{ providerId: 'kraken', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved', isKnown: true },
-      ...{ amount: held, certain: held },
+      ...{ providerId: 'kraken', fingerprint: 'f', fingerprintOf: 'account', grade: 'proved' },
+      ...{ isFollowed: false, isKnown: true, amount: held, certain: held },
     }
     const owned = { asOf: db.now(), accounts: [account] }
     const make = (secret: string) =>
       createClaims({
         ...{ db, secrets: [Buffer.alloc(32, secret)], issuer: api.url, sandbox: true },
-        ...{ listOwned: async () => owned, accountsOf: (providerId) => providerId, freshForMs: 86_400_000 },
+        ...{ listOwned: async () => owned, exchangeOf: (providerId) => providerId, freshForMs: 86_400_000 },
         wholeLedgers: [],
       })
     const request = { claim: 'holds_at_least', assetId: 'crypto:bitcoin', amount: parseDecimal('0.00000001') } as const

@@ -105,6 +105,8 @@ export interface About {
   name?: string
   /** A brand or a region of this exchange: whether it takes the keys of the others is not documented. */
   accountsOf?: string
+  /** Wallets of an exchange that another provider reads as well: coins move between the two at once. */
+  walletsOf?: string
   aliases?: readonly string[]
   website?: string
   rank?: number
@@ -254,6 +256,7 @@ const gate: About = {
 
 /** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
 const binanceFutures: About = {
+  walletsOf: 'binance',
   lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } },
   namesWallets: true,
 }
@@ -437,6 +440,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   cex: { aliases: ['CEX', 'CEXIO'] },
   coinbaseexchange: {
+    walletsOf: 'coinbase',
     color: '#0052ff',
     third: 'Passphrase',
     permissions: ['View'],
@@ -444,6 +448,7 @@ const abouts: Readonly<Record<string, About>> = {
     limits: ['For institutions. Connect Coinbase for a personal account.'],
   },
   coinbaseinternational: {
+    walletsOf: 'coinbase',
     aliases: ['Coinbase INTX', 'INTX'],
     color: '#0052ff',
     third: 'Passphrase',
@@ -562,6 +567,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   independentreserve: { aliases: ['IR'] },
   krakenfutures: {
+    walletsOf: 'kraken',
     aliases: ['Crypto Facilities', 'Cryptofacilities'],
     color: '#7132f5',
     limits: ['Only Kraken Futures is read. Connect Kraken for the spot account.'],
@@ -619,6 +625,7 @@ const abouts: Readonly<Record<string, About>> = {
     },
   },
   kucoinfutures: {
+    walletsOf: 'kucoin',
     aliases: ['KuMEX'],
     color: '#24ae8f',
     third: 'API passphrase',

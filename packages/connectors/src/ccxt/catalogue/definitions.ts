@@ -36,6 +36,7 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     // The two sides of a conversion are entries of the ledger, which some exchanges keep by coin.
     ...(!lists.some(({ stream, by }) => stream === 'ledger' && by !== null) && { storiesStayInLists: true }),
     ...(about.accountsOf !== undefined && { accountsOf: about.accountsOf }),
+    ...(about.walletsOf !== undefined && { walletsOf: about.walletsOf }),
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
     hosts: facts.hosts.slice(1),
