@@ -86,11 +86,15 @@ const total = 'h.liquid + h.staked'
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
 // price, though the moment that is known may have been yesterday.
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
-const unitValue = `case when $5::text is null then coalesce(p.price_in_usd, (
-    select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent})) else 1 end`
+const unitValue = `coalesce(p.price_in_usd, (
+    select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent}))`
 // A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
-const isUnpricedDebt = 'u.value is null and held.least < 0'
-const isCounted = 'case when $5::text is null then not h.spam else a.id = $5::text end'
+const worth = `least(sum(u.value * held.least) filter (where not h.spam),
+  case when bool_or(u.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
+const isAsked = 'a.id = $5::text'
+// Of an asset that was bought with borrowed money, an account holds no more than it could keep if it paid its debts.
+const keptWithoutDebts = `case when bool_or(held.least < 0) filter (where not h.spam) then
+  trunc(greatest(coalesce(${worth} / nullif(max(u.value) filter (where ${isAsked}), 0), 0), 0), 18) end`
 
 // As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.
 const grade = 'coalesce(asked.grade, s.proof_grade)'
@@ -125,8 +129,11 @@ const ownedText = knownUserText({
     with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
     near as materialized (${nearReadings}),
     counted as (
-      select h.connection_key, sum(u.value * held.most) as amount,
-        least(sum(u.value * held.least), case when bool_or(${isUnpricedDebt}) then 0 end) as certain
+      select h.connection_key,
+        case when $5::text is null then sum(u.value * held.most) filter (where not h.spam)
+          else sum(held.most) filter (where ${isAsked}) end as amount,
+        case when $5::text is null then ${worth}
+          else least(sum(held.least) filter (where ${isAsked}), ${keptWithoutDebts}) end as certain
       from moment m cross join (${graded('h.before <> 0')}) h
       join shown s on s.connection_key = h.connection_key
       join around r on r.connection_key = h.connection_key and r.asset_key = h.asset_key
@@ -138,7 +145,7 @@ const ownedText = knownUserText({
         select case when ${isLedgerProved} then ${total} else greatest(${total}, ${found}) end as most,
           least(case when ${isLedgerProved} then ${total} else least(${total}, ${found}) end,
             case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
-      where ${isCounted} group by h.connection_key
+      group by h.connection_key
     ), accounts as (
       select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed, s.is_fresh and (
           ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known

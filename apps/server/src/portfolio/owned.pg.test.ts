@@ -490,6 +490,37 @@ describe('the accounts of a claim', async () => {
     assert.ok(Number(listed[0]?.amount) > 0, String(listed[0]?.amount))
   })
 
+  it('are certainly no more of an asset than the account could keep if it paid its debts', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    const dollars = { assetId: 'fiat:usd', symbol: 'USD', name: 'US Dollar', staked: zero }
+    const odd = { assetId: 'kraken:ODD', symbol: 'ODD', name: 'ODD', staked: zero }
+    // A bitcoin is worth three dollars.
+    const heldBeside = async (usd: string, oddAmount: string, bitcoins = '2'): Promise<(string | null)[]> => {
+      await db.clock.advance(hourMs)
+      await ledger.keepHoldings(account.ref, 'kraken', [
+        { ...bitcoin, liquid: parseDecimal(bitcoins), staked: zero },
+        { ...dollars, liquid: parseDecimal(usd) },
+        { ...odd, liquid: parseDecimal(oddAmount) },
+      ])
+      await judge(account)
+      const [listed] = (await list(userKey)).accounts
+      return [listed?.certain ?? '', listed?.amount ?? null]
+    }
+    assert.deepEqual(await heldBeside('0', '0'), ['2', '2'])
+    assert.deepEqual(await heldBeside('-4.5', '0'), ['0.5', '2'])
+    assert.deepEqual(await heldBeside('-4', '0'), ['0.666666666666666666', '2'])
+    assert.deepEqual(await heldBeside('-6', '0'), ['0', '2'])
+    assert.deepEqual(await heldBeside('-7', '0'), ['0', '2'])
+    assert.deepEqual(await heldBeside('100', '-1'), ['0', '2'], 'a debt without a price may be worth more')
+    assert.deepEqual(await heldBeside('9', '0', '-2'), ['-2', '-2'])
+    const ofOdd = await list(userKey, { assetId: odd.assetId })
+    assert.deepEqual(amounts(ofOdd), ['0'])
+    await heldBeside('-1', '5')
+    assert.deepEqual(amounts(await list(userKey, { assetId: odd.assetId })), ['0'], 'no price says what it could keep')
+  })
+
   it('are worth their prices, after midnight too, and a user without an account has none', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]
