@@ -118,6 +118,13 @@ const listsEverything = 's.provider_id = any($6::text[])'
 const isFollowed = `(${listsEverything} and coalesce(${gradeThen} = 'proved', false))`
 const isLedgerProved = `(${listsEverything} and h.grade = 'proved' and s.proved_since <= m.at)`
 
+// The loss of an open margin position is in no balance. Such a position costs a fee when it is opened and every four
+// hours (support.kraken.com, "Rollover"), which lists with every movement have. What we do not know may be a loan.
+const mayHaveOpenLoss = `(${listsEverything} and exists (
+  select from transactions t
+  where ${ofConnection('t', 's')} and t.occurred_at between m.at - interval '8 hours' and m.at
+    and t.category in ('fee', 'other')))`
+
 // What a reading near the moment found: the same as a reading before it did, or the history leads back from it. An asset
 // that is in neither was not found. (Rows of observed_balances are thinned out, but never at the newest readings.)
 const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
@@ -147,7 +154,8 @@ const ownedText = knownUserText({
             case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
       group by h.connection_key
     ), accounts as (
-      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed, s.is_fresh and (
+      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed, 
+        s.is_fresh and not ${mayHaveOpenLoss} and (
           ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m
       join shown s on ${isOwned}

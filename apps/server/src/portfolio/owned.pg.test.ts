@@ -449,6 +449,38 @@ describe('the accounts of a claim', async () => {
     assert.equal(await isFollowed(), false)
   })
 
+  it('are not known while the fees of a margin position show that a loss may be open', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    assert.deepEqual(known(await list(userKey)), [true])
+    await db.clock.advance(dayMs)
+    const openedAt = db.clock.now()
+    for (const [id, type] of Object.entries({ opens: 'margin', stays: 'rollover' })) {
+      const rows = ledgerRow(
+        `${id} ${made}`,
+        `position ${made}`,
+        { type, amount: zero, fee: '0.1', asset: bitcoin.code },
+        db.clock.now(),
+      )
+      await keepAt(account.ref, 'ledger', rows)
+      await derive(account.ref)
+      account.held = subtract(account.held, parseDecimal('0.1'))
+      await db.clock.advance(4 * hourMs)
+    }
+    await readAndJudge(account)
+    assert.deepEqual(known(await list(userKey)), [false])
+    await db.clock.advance(8 * hourMs)
+    await readAndJudge(account)
+    const owned = await list(userKey)
+    assert.deepEqual([known(owned), amounts(owned)], [[true], ['0.8']])
+    const before = new Date(openedAt - 1).toISOString()
+    assert.deepEqual(known(await list(userKey, { asOf: before })), [true])
+    const between = new Date(openedAt + hourMs).toISOString()
+    assert.deepEqual(known(await list(userKey, { asOf: between })), [false])
+  })
+
   it('are certainly worth nothing beside a debt in an asset without a price', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]

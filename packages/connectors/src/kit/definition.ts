@@ -135,7 +135,7 @@ export interface ProviderDefinition {
   walletsOf?: string
   /**
    * Set where the lists have every movement of the account, whatever its kind: what was held between two readings of the
-   * balances is then certain. Elsewhere coins can leave and come back without a record, and the sums are right again.
+   * balances is then certain, and a margin position shows by its fees, at least one in eight hours. Elsewhere coins can leave and come back without a record, and the sums are right again.
    */
   listsEveryMovement?: true
   /** How late the newest rows appear in the provider's lists. */
