@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { testKeyring } from '../../test-keys.ts'
 import {
   checkCredentials,
+  cleanCredentials,
   credentialTypes,
   isDestroyed,
   isSignIn,
@@ -123,6 +124,21 @@ describe('a key', () => {
     const okx = findProvider('okx')
     assert.ok(okx)
     assert.equal(checkCredentials(apiKey, okx, confirm), undefined)
+  })
+
+  it('that could spend funds is refused before a provider gets it, and the error does not quote it', () => {
+    const phrase = Array.from({ length: 12 }, (_, index) => `${index + 1}. abandon`).join('\n')
+    const okx = findProvider('okx')
+    assert.ok(okx)
+    for (const field of ['apiKey', 'secretKey', 'passphrase'] as const) {
+      const given = cleanCredentials({ ...apiKey, [field]: phrase })
+      const refused = checkCredentials(given, okx, confirm)
+      assert.equal(refused?.cause, 'invalid_credentials', field)
+      assert.match(refused.message, /a secret that can spend/)
+      assert.ok(!JSON.stringify(refused).includes('abandon'))
+    }
+    const hexadecimal = cleanCredentials({ ...apiKey, secretKey: 'e9'.repeat(32) })
+    assert.equal(checkCredentials(hexadecimal, okx, confirm), undefined)
   })
 
   const silent: ProviderMetadata = { ...kraken, name: 'Silent', permission_check: 'none' }

@@ -130,6 +130,10 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
       if (given.passphrase !== undefined && !hasPassphrase) {
         throw invalidParameter('connection.passphrase', `is not accepted for ${provider.name}, whose keys have none`)
       }
+      if (Object.values(members).some(canSpend)) {
+        const { provider_id } = provider
+        return { cause: 'invalid_credentials', provider_id, ...spendingSecret('a key') }
+      }
       return provider.permission_check === 'none' ? checkUnread(given, provider, policy) : undefined
     },
     async seal(given, seal) {
@@ -253,6 +257,19 @@ function cleanTexts<New extends NewCredentials>(given: New): New {
   return Object.fromEntries(members) as New
 }
 
+/** A provider must not get it either. A hexadecimal secret has the form of a private key but is not one. */
+function canSpend(value: string | undefined): boolean {
+  const found = findPrivateMaterial(value ?? '')
+  return found !== undefined && found !== 'private_key_or_hash'
+}
+
+function spendingSecret(expected: string): { message: string; fix: string } {
+  return {
+    message: `This is a secret that can spend, not ${expected}. Nothing was stored.`,
+    fix: 'Never paste it anywhere. Move your funds to a new wallet if it may have been seen.',
+  }
+}
+
 /** The provider does not report the rights of a key, so the gate cannot check them. */
 function checkUnread(given: NewApiKey, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined {
   const { name, provider_id } = provider
@@ -292,8 +309,8 @@ function checkWallet(given: WalletCredentials, provider: ProviderMetadata): Erro
     return refuse(message, 'Copy the address from your wallet. If it is a private key, never paste it anywhere.')
   }
   if (secret !== undefined) {
-    const message = 'This is a secret that can spend, not an address. Nothing was stored.'
-    return refuse(message, 'Never paste it anywhere. Move your funds to a new wallet if it may have been seen.')
+    const { message, fix } = spendingSecret('an address')
+    return refuse(message, fix)
   }
   const found = recognizeWallet(only.value)
   if (found !== undefined && 'mistake' in found) return refuse(...mistakes[found.mistake])
