@@ -89,14 +89,17 @@ function itemsOf({ code, items, message }: Refusal): readonly ErrorItem[] {
   return code === 'invalid_request' && items.length === 0 ? [{ cause: 'bad_request', message }] : items
 }
 
-/** v1 calls a provider a crypto source, in errors as everywhere: also where an item names the parameter. */
+/**
+ * v1 calls a provider a crypto source, in errors as everywhere: also where an item of a rule that v2 shares names the
+ * parameter. A caller who sent `provider_id` to v1 must read that name, not the one that v1 takes.
+ */
 export function toV1Item({
   provider_id: source,
   ...rest
 }: ErrorItem): Omit<ErrorItem, 'provider_id'> & { crypto_source_id?: string } {
   return {
     ...rest,
-    ...(rest.parameter === 'provider_id' && { parameter: 'crypto_source_id' }),
+    ...(rest.cause === 'unknown_provider' && rest.parameter === 'provider_id' && { parameter: 'crypto_source_id' }),
     ...(source !== undefined && { crypto_source_id: source }),
   }
 }

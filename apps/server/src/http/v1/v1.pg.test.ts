@@ -153,6 +153,28 @@ describe('platform v1', async () => {
         assert.doesNotMatch(text, /provider_id/)
       }
     })
+
+    it('provider_id, which v2 takes, is named as it was sent', async () => {
+      const connection = { type: 'api_key', api_key: 'a', secret_key: 'b' }
+      for (const [method, path, body] of [
+        ['POST', '/platform/v1/provider', { crypto_source_id: 'kraken', provider_id: 'kraken', connection }],
+        ['DELETE', '/platform/v1/provider?provider_id=kraken', undefined],
+        ['DELETE', '/platform/v1/provider', { provider_id: 'kraken' }],
+        ['GET', '/platform/v1/assets?provider_id=kraken', undefined],
+      ] as const) {
+        const { status, body: problem } = await api.call<{ errors: { cause: string; parameter: string }[] }>(
+          method,
+          path,
+          token,
+          body,
+        )
+        assert.equal(status, 400)
+        assert.deepEqual(
+          problem.errors.map(({ cause, parameter }) => [cause, parameter]),
+          [['unknown_parameter', 'provider_id']],
+        )
+      }
+    })
   })
 
   it('200: a crypto source is added and removed with bare answers', async () => {
