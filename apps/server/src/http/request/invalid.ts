@@ -13,7 +13,15 @@ export function parseOrRefuse<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value, { error: toRule })
   if (result.success) return result.data
-  throw refuse(result.error.issues.flatMap((issue) => toItems(issue, shown)))
+  throw refuse(withoutConsequences(result.error.issues).flatMap((issue) => toItems(issue, shown)))
+}
+
+/** zod also checks the length of a text where a list was due, and then speaks of characters. */
+function withoutConsequences(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => JSON.stringify(path)))
+  return issues.filter(
+    ({ code, path }) => !['too_big', 'too_small'].includes(code) || !mistyped.has(JSON.stringify(path)),
+  )
 }
 
 export function refuse(items: readonly ErrorItem[]): Refusal {
@@ -45,7 +53,7 @@ function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string |
   // The value matches none of several shapes: the nearest one shows what is missing.
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [nearest = []] = issue.errors.toSorted((a, b) => a.length - b.length)
-    return nearest.flatMap((inner) => toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown))
+    return withoutConsequences(nearest).flatMap((inner) => toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown))
   }
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => unknownParameter([...issue.path, key].join('.')))
@@ -64,8 +72,9 @@ function toRule(issue: z.core.$ZodRawIssue): string {
     case 'too_small':
       return issue.minimum === 1 && isSized(issue.origin) ? 'must not be empty' : `must be at least ${issue.minimum}`
     case 'too_big':
-      return issue.origin === 'string'
-        ? `must have at most ${issue.maximum} characters`
+      if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`
+      return issue.origin === 'array'
+        ? `must have at most ${issue.maximum} entries`
         : `must be at most ${issue.maximum}`
     case 'invalid_value':
       return `must be ${issue.values.map(String).join(' or ')}`
