@@ -53,7 +53,9 @@ function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string |
   // The value matches none of several shapes: the nearest one shows what is missing.
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [nearest = []] = issue.errors.toSorted((a, b) => a.length - b.length)
-    return withoutConsequences(nearest).flatMap((inner) => toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown))
+    return withoutConsequences(nearest).flatMap((inner) =>
+      toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown),
+    )
   }
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => unknownParameter([...issue.path, key].join('.')))
