@@ -46,11 +46,13 @@ export function toBalancesQuery(names: {
   connectionKey: string
   now: string
   isWhole: string
+  mayHaveLost: string
 }): string {
   const of = `user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer`
   return `update connections c set balances_at = ${names.now}::timestamptz, balances_failed = not ${names.isWhole}::boolean,
       balances_since = coalesce(c.balances_since, ${names.now}::timestamptz),
       balances_doubted_at = case when ${names.isWhole}::boolean then c.balances_doubted_at else ${names.now}::timestamptz end,
+      losses_open_at = case when ${names.mayHaveLost}::boolean then ${names.now}::timestamptz else c.losses_open_at end,
       unproved_at = coalesce(c.unproved_at, case when ${names.isWhole}::boolean then ${names.now}::timestamptz end)
     from (select user_key, connection_key, balances_at as former_at from connections
       where ${of} and status <> 'removed' for update) b

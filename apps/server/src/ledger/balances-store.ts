@@ -71,6 +71,13 @@ const observe = `former as (
        on conflict (user_key, connection_key, asset_key) do update set marks = q.marks + 1
   )`
 
+export interface BalancesReading {
+  /** False when a part of them is as it was last read, or may contain borrowed coins. */
+  isWhole: boolean
+  /** They may still have what open contracts have lost. */
+  mayHaveLost?: boolean
+}
+
 /**
  * Makes these the connection's holdings, and their value the one observed today. Only rows that change are written:
  * most readings find the same as the one before. Nothing is written when the connection was removed.
@@ -84,12 +91,12 @@ export async function keepBalances(
   ref: ConnectionRef,
   balances: readonly JudgedBalance[],
   assetKeys: ReadonlyMap<string, number>,
-  { isWhole }: { isWhole: boolean },
+  { isWhole, mayHaveLost = false }: BalancesReading,
 ): Promise<'removed' | 'changed' | 'unchanged'> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
   const row = await sql.row<{ recorded: boolean; changed: boolean }>(
     `with recorded as (
-       ${toBalancesQuery({ userKey: '$1', connectionKey: '$2', now: '$3', isWhole: '$8' })}
+       ${toBalancesQuery({ userKey: '$1', connectionKey: '$2', now: '$3', isWhole: '$8', mayHaveLost: '$9' })}
      ), given as materialized (
        select g.* from unnest($4::integer[], $5::numeric[], $6::numeric[], $7::boolean[])
          as g (asset_key, liquid, staked, spam), recorded
@@ -132,6 +139,7 @@ export async function keepBalances(
       held.map(({ staked }) => staked),
       held.map(({ spam }) => spam),
       isWhole,
+      mayHaveLost,
     ],
   )
   if (!row.recorded) return 'removed'

@@ -7,7 +7,7 @@ import { withSafeText, type Balance, type Connector, type RawRecord } from '@ass
 import { isSpamAsset, withDistinctName } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { keepBalances } from './balances-store.ts'
+import { keepBalances, type BalancesReading } from './balances-store.ts'
 import { joinGroups, link, type Linked } from './records/groups.ts'
 import type { ChangeDeps } from './changes.ts'
 import { createDerive, type DeriveDeps } from './deriving/derive.ts'
@@ -85,15 +85,12 @@ export interface Ledger {
   derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, part?: raw.WholePart): Promise<boolean>
   /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
-  /**
-   * Keeps what the account holds now, and its value as far as prices are known. True when the holdings have changed.
-   * `isWhole` is false when a part of them is as it was last read.
-   */
+  /** Keeps what the account holds now, and its value as far as prices are known. True when the holdings have changed. */
   keepHoldings(
     ref: ConnectionRef,
     providerId: string,
     balances: readonly Balance[],
-    reading?: { isWhole: boolean },
+    reading?: BalancesReading,
   ): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>

@@ -60,7 +60,7 @@ const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
 // PostgreSQL has years before the first that ISO 8601 writes with four digits.
 const freshSince = `coalesce($3::timestamptz, $2) - make_interval(secs => $4::double precision / 1000)`
 const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
-  c.proof_balances_at, c.balances_doubted_at, ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
+  c.proof_balances_at, c.balances_doubted_at, c.losses_open_at, ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
 
 /**
  * Two accounts are never read in the same second: a refresh of all of them takes up to a few minutes where providers
@@ -69,7 +69,8 @@ const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fin
 const nearMinutes = 5
 
 // The readings around the moment. All balances are read at once, so the change of one of them shows when that was.
-// Of the readings in doubt only the newest is known, so up to that one the judged reading alone is believed.
+// Of the readings in doubt only the newest is known, so up to that one the judged reading alone is believed. One that may
+// have lost more than its balances show is judged, so up to the newest of them none is believed.
 const nearReadings = `
   select s.connection_key, max(r.at) filter (where r.at <= m.at) as before_at, min(r.at) filter (where r.at > m.at) as after_at
   from moment m cross join shown s
@@ -79,6 +80,7 @@ const nearReadings = `
     union all select o.seen_until from observed_balances o where ${ofConnection('o', 's')}) r
   where ${isOwned} and s.is_fresh and r.at <= s.read_at
     and (r.at = s.proof_balances_at or r.at > coalesce(s.balances_doubted_at, '-infinity'))
+    and r.at > coalesce(s.losses_open_at, '-infinity')
     and r.at between m.at - interval '${nearMinutes} minutes' and m.at + interval '${nearMinutes} minutes'
   group by s.connection_key, m.at`
 
@@ -115,8 +117,10 @@ const moment = `coalesce(least($3::timestamptz,
   (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
 
 const listsEverything = 's.provider_id = any($6::text[])'
-const isFollowed = `(${listsEverything} and coalesce(${gradeThen} = 'proved', false))`
-const isLedgerProved = `(${listsEverything} and h.grade = 'proved' and s.proved_since <= m.at)`
+// Nothing says since when and for how long a reading that was in doubt was not what it seemed.
+const wasNeverInDoubt = 'coalesce(s.balances_doubted_at, s.losses_open_at) is null'
+const isFollowed = `(${listsEverything} and ${wasNeverInDoubt} and coalesce(${gradeThen} = 'proved', false))`
+const isLedgerProved = `(${listsEverything} and ${wasNeverInDoubt} and h.grade = 'proved' and s.proved_since <= m.at)`
 
 // The loss of an open margin position is in no balance. Such a position costs a fee when it is opened and every four
 // hours (support.kraken.com, "Rollover"), which lists with every movement have. What we do not know may be a loan.
@@ -154,7 +158,7 @@ const ownedText = knownUserText({
             case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
       group by h.connection_key
     ), accounts as (
-      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed, 
+      select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed,
         s.is_fresh and not ${mayHaveOpenLoss} and (
           ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m

@@ -481,6 +481,30 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(known(await list(userKey, { asOf: between })), [false])
   })
 
+  it('are not known from a reading whose balances may still have what open contracts have lost', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    const readLosing = async (mayHaveLost: boolean): Promise<void> => {
+      await db.clock.advance(hourMs)
+      const held = [{ ...bitcoin, liquid: account.held, staked: zero }]
+      await ledger.keepHoldings(account.ref, 'kraken', held, { isWhole: true, mayHaveLost })
+    }
+    await record(account, one, 'deposit')
+    await readLosing(true)
+    await judge(account)
+    const asOf = db.now()
+    assert.deepEqual(known(await list(userKey, partial)), [false])
+    assert.deepEqual(known(await list(userKey)), [false])
+    await readLosing(false)
+    await judge(account)
+    assert.deepEqual(known(await list(userKey, partial)), [true])
+    assert.deepEqual(known(await list(userKey)), [true])
+    assert.deepEqual(known(await list(userKey, { ...partial, asOf })), [false])
+    assert.deepEqual(known(await list(userKey, { asOf })), [false])
+    await readLosing(true)
+    assert.deepEqual(known(await list(userKey, partial)), [false], 'the judged reading may have been like it')
+  })
+
   it('are certainly worth nothing beside a debt in an asset without a price', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]

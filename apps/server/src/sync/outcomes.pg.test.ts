@@ -139,6 +139,31 @@ describe('reading a connection', async () => {
     )
   })
 
+  it('judges balances that may still have what open contracts have lost, and remembers when that was', async () => {
+    const provider = createTestProvider()
+    const tether = { assetId: 'crypto:tether', symbol: 'USDT', name: 'Tether', staked: zero }
+    const balances = [{ ...tether, liquid: parseDecimal('80') }]
+    provider.answerBalances = () => ({ balances, mayHaveLost: true })
+    fill(provider, 2)
+    const ref = await connect(provider)
+    const look = (): Promise<{ judged: boolean; losing: boolean | null }> =>
+      db.row(
+        `select proof_grade is not null as judged, losses_open_at = balances_at as losing from connections where ${ofRef}`,
+        keysOf(ref),
+      )
+    const runTwice = async (): Promise<void> => {
+      for (let runs = 0; runs < 2; runs += 1) {
+        await reader.clock.advance(dayMs)
+        await reader.run(ref)
+      }
+    }
+    await runTwice()
+    assert.deepEqual(await look(), { judged: true, losing: true })
+    provider.answerBalances = () => ({ balances })
+    await runTwice()
+    assert.deepEqual(await look(), { judged: true, losing: false })
+  })
+
   it('keeps none of the balances when there are far more than an account has: each code would become an asset', async () => {
     const provider = createTestProvider()
     provider.answerBalances = () => ({

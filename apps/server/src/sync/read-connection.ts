@@ -197,11 +197,19 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
   for (;;) {
     const asked = await reading.ask(opened.connector.budget.balances, () => opened.reader.fetchBalances(reading.state))
     if (asked.kind !== 'answer') return asked
-    const { balances, unreadable = [], isInDoubt = false, state, isPartial = false, failed = [] } = asked.answer
+    const {
+      balances,
+      unreadable = [],
+      isInDoubt = false,
+      mayHaveLost = false,
+      state,
+      isPartial = false,
+      failed = [],
+    } = asked.answer
     if (balances.length > balancesMax) {
       return { kind: 'fault', error: new SourceError('unreadable_answer', `more than ${balancesMax} balances`) }
     }
-    const kept = { isWhole: failed.length === 0 && !isInDoubt }
+    const kept = { isWhole: failed.length === 0 && !isInDoubt, mayHaveLost }
     if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances, kept))) {
       standings.isProofDue = true
     }

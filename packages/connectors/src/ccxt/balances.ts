@@ -6,13 +6,23 @@
  * borrowed coins were spent: then the history explains it, because a trade with borrowed coins is a trade. Loans are not
  * transactions (transactions.ts). Whether ccxt's `total` contains them differs by exchange (`borrowed`).
  */
-import { add, findDecimal, isZero, SourceError, subtract, zero, type Asset, type Decimal } from '@assay/core'
+import {
+  add,
+  findDecimal,
+  isNegative,
+  isZero,
+  SourceError,
+  subtract,
+  zero,
+  type Asset,
+  type Decimal,
+} from '@assay/core'
 import { z } from 'zod'
 import { leaveOutUnreadable } from '../kit/balances.ts'
 import type { Balance, Balances } from '../kit/connector.ts'
 import { readAnswer } from '../kit/json.ts'
-import { valueAt } from './answers.ts'
-import { findAbout, type Borrowed, type WalletParams } from './catalogue/about.ts'
+import { textAt, valueAt } from './answers.ts'
+import { findAbout, type About, type Borrowed, type OpenLosses, type WalletParams } from './catalogue/about.ts'
 import { readAssetCode } from './assets.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
 import { findElsewhere } from './elsewhere.ts'
@@ -27,14 +37,17 @@ const balanceSchema = z.object({
 export async function fetchBalances(
   client: CcxtClient,
   providerId: string,
-): Promise<Pick<Balances, 'balances' | 'unreadable' | 'isInDoubt'> & { codes: string[] }> {
+): Promise<Pick<Balances, 'balances' | 'unreadable' | 'isInDoubt' | 'mayHaveLost'> & { codes: string[] }> {
   // The account may have changed its kind since it was connected.
   if ((await findElsewhere(client, providerId)) !== undefined) return { balances: [], codes: [] }
   const held = new Map<string, Decimal>()
   const doubtful = new Set<string>()
-  const { wallets = [{}], borrowed } = findAbout(providerId)
+  let mayHaveLost = false
+  const about = findAbout(providerId)
+  const { wallets = [{}] } = about
   for (const places of wallets) {
-    const wallet = await fetchWallet(client, [places].flat(), borrowed)
+    const wallet = await fetchWallet(client, [places].flat(), about)
+    mayHaveLost ||= wallet.mayHaveLost
     for (const [code, quantity] of wallet.amounts) held.set(code, add(held.get(code) ?? zero, quantity))
     for (const code of wallet.doubtful) doubtful.add(code)
   }
@@ -45,6 +58,7 @@ export async function fetchBalances(
     balances: toBalances(providerId, readable),
     ...(named.length > 0 && { unreadable: named }),
     ...(doubtful.size > 0 && { isInDoubt: true }),
+    ...(mayHaveLost && { mayHaveLost: true }),
     codes: readable.map(({ code }) => code),
   }
 }
@@ -53,26 +67,19 @@ interface Wallet {
   amounts: [string, Decimal][]
   /** Codes of debts that the amounts may contain. */
   doubtful: string[]
+  mayHaveLost: boolean
 }
 
 /** One wallet, which is in the first of these places that holds or owes something. */
-async function fetchWallet(
-  client: CcxtClient,
-  places: readonly WalletParams[],
-  borrowed: 'excluded' | Borrowed | undefined,
-): Promise<Wallet> {
+async function fetchWallet(client: CcxtClient, places: readonly WalletParams[], about: About): Promise<Wallet> {
   for (const params of places) {
-    const wallet = await fetchPlace(client, params, borrowed)
+    const wallet = await fetchPlace(client, params, about)
     if (wallet.amounts.some(([, quantity]) => !isZero(quantity)) || wallet.doubtful.length > 0) return wallet
   }
-  return { amounts: [], doubtful: [] }
+  return { amounts: [], doubtful: [], mayHaveLost: false }
 }
 
-async function fetchPlace(
-  client: CcxtClient,
-  params: WalletParams,
-  borrowed: 'excluded' | Borrowed | undefined,
-): Promise<Wallet> {
+async function fetchPlace(client: CcxtClient, params: WalletParams, { borrowed, openLosses }: About): Promise<Wallet> {
   const { total, free, used, debt, info } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
   const owing = Object.entries(debt ?? {}).flatMap(([code, text]) =>
     isZero(toAmount(code, text ?? '0')) ? [] : [code],
@@ -86,7 +93,30 @@ async function fetchPlace(
         : toAmount(code, known)
     return [code, subtract(quantity, loans?.get(code) ?? zero)]
   })
-  return { amounts, doubtful: borrowed === 'excluded' ? [] : owing.filter((code) => loans?.has(code) !== true) }
+  const isEmpty = amounts.every(([, quantity]) => isZero(quantity))
+  return {
+    amounts,
+    doubtful: borrowed === 'excluded' ? [] : owing.filter((code) => loans?.has(code) !== true),
+    mayHaveLost: openLosses !== undefined && !isEmpty && mayHaveOpenLoss(openLosses, params, info),
+  }
+}
+
+/** A loss that cannot be read may be any. */
+function mayHaveOpenLoss(
+  { at, amount: member, wallet = {} }: OpenLosses,
+  params: WalletParams,
+  answer: unknown,
+): boolean {
+  if (Object.entries(wallet).some(([name, value]) => params[name] !== value)) return false
+  const found = valueAt(answer, at)
+  if (found === undefined || member === undefined) return found !== undefined
+  return [found].flat().some((row) => {
+    const text = textAt(row, member)
+    // The account has no such amount.
+    if (text === '') return false
+    const gained = text === undefined ? undefined : findDecimal(text)
+    return gained === undefined || isNegative(gained)
+  })
 }
 
 const loanRows = z.array(z.record(z.string(), z.unknown())).catch([])

@@ -264,6 +264,11 @@ export interface Balances {
    * so that no amount of it counts as proved. `unreadable` names what is owed.
    */
   isInDoubt?: true
+  /**
+   * Contracts may be open, and `balances` still have what they have lost, because losses are booked when a contract is
+   * closed. The sums are right, so the reading is judged, but no claim counts it.
+   */
+  mayHaveLost?: true
   spent?: readonly Spent[]
   /** Replaces the state, as a page's does. */
   state?: ConnectorState

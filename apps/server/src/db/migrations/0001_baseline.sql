@@ -461,6 +461,8 @@ create table connections (
   balances_failed boolean not null default false,
   -- The newest reading that is never judged: it lacks a part, or may contain borrowed coins.
   balances_doubted_at timestamptz(3),
+  -- The newest reading whose balances may still have what open contracts have lost.
+  losses_open_at timestamptz(3),
   -- When balances were first read: an asset that was not there then held nothing.
   balances_since timestamptz(3),
   -- The verdict on the balances (proof/): the worst grade of its assets, when it was reached, which reading of the
@@ -1255,8 +1257,8 @@ create table audit_heads (
 create view readable_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, status, status_cause, status_message,
     key_lane, connection_type, display_label, account_fingerprint, fingerprint_of, added_at, shown_at, shown_seq,
-    last_synced_at, next_sync_at, balances_at, balances_since, balances_doubted_at, history_from, transaction_count,
-    proof_grade, proof_checked_at, proof_balances_at, proved_since, complete_since
+    last_synced_at, next_sync_at, balances_at, balances_since, balances_doubted_at, losses_open_at, history_from,
+    transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since, complete_since
   from connections
   where session_id is null and status not in ('pending', 'removed');
 create view provisional_connections as

@@ -83,6 +83,16 @@ interface NumberedCoins {
   ofContracts: { name: string; number: number }
 }
 
+/** Where contracts may be open whose losses the balances still have. Other wallets have none, or contain their losses. */
+export interface OpenLosses {
+  /** Only in an answer of the exchange that has something here; '' is every answer. */
+  at: string
+  /** The member of the rows there that is below zero when something was lost. Without it, the answer does not say. */
+  amount?: string
+  /** Only in the wallet with these parameters. */
+  wallet?: WalletParams
+}
+
 interface RightsSource {
   /** ccxt's name of the endpoint. */
   endpoint: string
@@ -138,6 +148,7 @@ export interface About {
   borrowed?: 'excluded' | Borrowed
   /** Several coins may have one name. */
   numberedCoins?: NumberedCoins
+  openLosses?: OpenLosses
   rights?: Rights
   /** Accounts for which the endpoint says this are read by another provider, with all their assets. */
   elsewhere?: { endpoint: string; place: string; is: string; cost: number; reason: RefusalReason }
@@ -166,6 +177,7 @@ const bybit: About = {
   launched: '2018-03-01',
   wallets: [{}, { type: 'funding' }],
   borrowed: { rows: 'result.list.0.coin', currency: 'coin', amount: 'spotBorrow' },
+  openLosses: { at: 'result.list.0.coin', amount: 'unrealisedPnl' },
   rights: {
     kind: 'flag',
     endpoint: 'privateGetV5UserQueryApi',
@@ -237,7 +249,9 @@ const hitbtc: About = {
 
 // WOOFI Pro and Mode Trade are brands of Orderly: ccxt calls api-evm.orderly.org for both, and signs with the same key and
 // the same account id (`orderly-account-id`).
-const orderly: About = { accountsOf: 'woofipro', third: 'Account ID' }
+//
+// orderly.network/docs, "Get current holding": `holding` has no profit or loss of positions, which have a list of their own.
+const orderly: About = { accountsOf: 'woofipro', third: 'Account ID', openLosses: { at: '' } }
 
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
 // days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds. It is not documented
@@ -251,6 +265,8 @@ const gate: About = {
     trades: { unit: 's' },
     ledger: { since: 'from', until: 'to', unit: 's', spanDays: 30 },
   },
+  // "Get unified account information": one wallet for coins and contracts.
+  openLosses: { at: 'balances' },
   limits: ['Balances at Gate are not proved while its unified account owes borrowed coins.'],
 }
 
@@ -285,6 +301,8 @@ const cryptocomTransfers: ListAbout = {
 
 const abouts: Readonly<Record<string, About>> = {
   alpaca: { aliases: ['Alpaca Markets'] },
+  // docs.backpack.exchange, "Get balances": coins and contracts share them.
+  backpack: { openLosses: { at: '' } },
   bequant: hitbtc,
   binancecoinm: {
     ...binanceFutures,
@@ -348,6 +366,8 @@ const abouts: Readonly<Record<string, About>> = {
     // rest-auth-wallets: ccxt's debt is the "unsettled interest", which the balance and the ledger do not have yet. What
     // finances a position is in no wallet.
     borrowed: 'excluded',
+    // Positions have a list of their own, which a key without the right to read it does not see.
+    openLosses: { at: '', wallet: { type: 'margin' } },
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
     namesWallets: true,
     rights: {
@@ -431,6 +451,7 @@ const abouts: Readonly<Record<string, About>> = {
   // BYDFi opened in November 2019, as BitYard.
   bydfi: {
     aliases: ['BitYard'],
+    openLosses: { at: '' },
     launched: '2019-11-01',
     lists: {
       trades: { spanDays: 7, retentionDays: 182, limit: 500, leavesOut: 'Spot trades at BYDFi are not read.' },
@@ -449,6 +470,8 @@ const abouts: Readonly<Record<string, About>> = {
   },
   coinbaseinternational: {
     walletsOf: 'coinbase',
+    // The balances of a portfolio do not have its positions, and it is not documented whether they contain its `loan`.
+    openLosses: { at: '' },
     aliases: ['Coinbase INTX', 'INTX'],
     color: '#0052ff',
     third: 'Passphrase',
@@ -488,6 +511,8 @@ const abouts: Readonly<Record<string, About>> = {
       trades: { retentionDays: 180 },
       ledger: { retentionDays: 180 },
     },
+    // private/user-balance: one wallet for coins and contracts.
+    openLosses: { at: 'result.data', amount: 'total_session_unrealized_pnl' },
     limits: [
       'The Crypto.com App is a separate product. Its history can only be exported by hand.',
       'Crypto.com reports only the last six months of trades.',
@@ -495,7 +520,8 @@ const abouts: Readonly<Record<string, About>> = {
   },
   cryptomus: { limits: ['Only balances can be read.'] },
   deepcoin: { third: 'Passphrase' },
-  delta: { limits: ['Profits and losses on contracts are not in the history.'] },
+  // docs.delta.exchange, "Get Wallet Balances": `balance` has no profit or loss of positions.
+  delta: { openLosses: { at: '' }, limits: ['Profits and losses on contracts are not in the history.'] },
   deribit: { rank: 25, aliases: ['Deribit by Coinbase'] },
   digifinex: { aliases: ['DFT'] },
   fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
@@ -568,6 +594,8 @@ const abouts: Readonly<Record<string, About>> = {
   independentreserve: { aliases: ['IR'] },
   krakenfutures: {
     walletsOf: 'kraken',
+    // docs.kraken.com, "Get wallets": `quantity` of the multi-collateral wallet has no profit or loss of positions.
+    openLosses: { at: 'accounts.flex', amount: 'totalUnrealized' },
     aliases: ['Crypto Facilities', 'Cryptofacilities'],
     color: '#7132f5',
     limits: ['Only Kraken Futures is read. Connect Kraken for the spot account.'],
@@ -608,6 +636,8 @@ const abouts: Readonly<Record<string, About>> = {
     // documented whether KuCoin shows a wallet that it has moved in its former place as well, nor whether the balance of a
     // unified account contains its `liability`.
     wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
+    // The wallet of a unified account, which has contracts as well.
+    openLosses: { at: 'data.accounts' },
     namesWallets: true,
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
@@ -756,7 +786,8 @@ const abouts: Readonly<Record<string, About>> = {
       withdrawals: { paging: { kind: 'offset', param: 'offset' }, limit: 100, since: false },
     },
   },
-  woo: { aliases: ['WOO Network', 'Wootrade'] },
+  // docs.woox.io, "Get Balances": `holding` has no profit or loss of positions.
+  woo: { aliases: ['WOO Network', 'Wootrade'], openLosses: { at: '' } },
   woofipro: { ...orderly, aliases: ['Orderly'] },
   xt: { name: 'XT.com', aliases: ['XT Exchange'] },
   zebpay: { name: 'ZebPay' },

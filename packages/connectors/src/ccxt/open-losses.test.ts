@@ -1,0 +1,88 @@
+/** Losses on open contracts are booked when these are closed. Until then some exchanges' balances still have them. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Balances, Io } from '../kit/connector.ts'
+import { createCcxtConnector } from './connector.ts'
+
+async function readBalances(providerId: string, answer: (path: string, url: URL) => unknown): Promise<Balances> {
+  const io: Io = {
+    fetch: async (input) => {
+      const url = new URL(input instanceof Request ? input.url : input)
+      return Response.json(answer(url.pathname, url))
+    },
+    ...{ now: () => Date.parse('2026-03-02T12:00:00Z'), nextNonce: () => '1', baseUrl: undefined },
+  }
+  const secretKey = Buffer.from('s'.repeat(32)).toString('base64')
+  const key = { type: 'api_key' as const, apiKey: `${providerId}-k`, secretKey, passphrase: 'p' }
+  return createCcxtConnector(providerId).open(key, io).fetchBalances({})
+}
+
+/** bybit-exchange.github.io/docs/v5/account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl …". */
+function answerBybit(unrealisedPnl: readonly (string | undefined)[]) {
+  const coin = unrealisedPnl.map((pnl, at) => ({
+    ...{ coin: ['BTC', 'USDT'][at], walletBalance: '1', spotBorrow: '0', borrowAmount: '0', accruedInterest: '0' },
+    ...{ availableToWithdraw: '', locked: '0', totalPositionIM: '0', totalOrderIM: '0', unrealisedPnl: pnl },
+  }))
+  const instrument = {
+    ...{ symbol: 'BTCUSDT', baseCoin: 'BTC', quoteCoin: 'USDT', status: 'Trading' },
+    ...{ lotSizeFilter: { basePrecision: '0.000001' }, priceFilter: { tickSize: '0.01' } },
+  }
+  const answers: Readonly<Record<string, object>> = {
+    '/v5/market/instruments-info': { list: [instrument] },
+    '/v5/user/query-api': { unified: 0, uta: 1, readOnly: 1, userID: 7 },
+    '/v5/account/info': { unifiedMarginStatus: 6 },
+    '/v5/account/wallet-balance': { list: [{ accountType: 'UNIFIED', coin }] },
+    '/v5/asset/transfer/query-account-coins-balance': { balance: [] },
+  }
+  return (path: string): unknown => ({ retCode: 0, result: answers[path] ?? { list: [] } })
+}
+
+/** docs.bitfinex.com, rest-auth-wallets: [type, currency, balance, unsettled interest, available balance]. */
+function answerBitfinex(wallets: readonly unknown[][]) {
+  return (path: string): unknown => {
+    if (path.endsWith('/wallets')) return wallets
+    if (path.includes('pub:info:pair'))
+      return [[['BTCUSD', [null, null, null, '0.00004', '2000', null, null, null, 0, 0]]]]
+    return path.includes('pub:list:pair') ? [['BTCUSD']] : [[]]
+  }
+}
+
+/** www.gate.com/docs/developers/apiv4: "List spot trading accounts" and "Get unified account information". */
+function answerGate(isUnified: boolean) {
+  const pair = {
+    ...{ id: 'BTC_USDT', base: 'BTC', quote: 'USDT', fee: '0.2', trade_status: 'tradable' },
+    ...{ amount_precision: 4, precision: 2 },
+  }
+  return (path: string): unknown => {
+    if (path.endsWith('/spot/currency_pairs')) return [pair]
+    if (path.endsWith('/account/detail')) return { key: { mode: isUnified ? 2 : 1 } }
+    if (path.endsWith('/spot/accounts')) return [{ currency: 'BTC', available: '1', locked: '0' }]
+    if (path.endsWith('/unified/accounts')) return { balances: { BTC: { available: '1', freeze: '0', borrowed: '0' } } }
+    return []
+  }
+}
+
+describe('losses of open contracts', () => {
+  it('Bybit: are not in the balances, and show beside them', async () => {
+    const mayHaveLost = async (...pnl: (string | undefined)[]): Promise<boolean | undefined> =>
+      (await readBalances('bybit', answerBybit(pnl))).mayHaveLost
+    assert.equal(await mayHaveLost('0', ''), undefined)
+    assert.equal(await mayHaveLost('0', '5'), undefined, 'a profit that is not booked takes nothing away')
+    assert.equal(await mayHaveLost('3', '-0.00000001'), true)
+    assert.equal(await mayHaveLost('0', undefined), true)
+    const read = await readBalances('bybit', answerBybit(['-0.5']))
+    assert.deepEqual([read.isInDoubt, read.unreadable], [undefined, undefined], 'the sums are right')
+  })
+
+  it('Bitfinex: may be those of the margin wallet, while it holds anything', async () => {
+    const read = (wallets: unknown[][]): Promise<Balances> => readBalances('bitfinex', answerBitfinex(wallets))
+    const exchange = ['exchange', 'BTC', 1, 0, 1]
+    assert.equal((await read([exchange, ['margin', 'BTC', 0, 0, 0]])).mayHaveLost, undefined)
+    assert.equal((await read([exchange, ['margin', 'BTC', 0.5, 0, 0.5]])).mayHaveLost, true)
+  })
+
+  it('Gate: may be in the one wallet of a unified account', async () => {
+    assert.equal((await readBalances('gate', answerGate(false))).mayHaveLost, undefined)
+    assert.equal((await readBalances('gate', answerGate(true))).mayHaveLost, true)
+  })
+})
