@@ -2,7 +2,6 @@
 import { openAdmin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
-import { ofConnection } from '../of-connection.ts'
 import type { Database } from '../../apps/server/src/db/index.ts'
 import { authorize, redeem } from '../application.ts'
 import type { KrakenState } from '../reconciler.ts'
@@ -31,6 +30,24 @@ export const liftBudgets = `
   create function fill_bucket() returns trigger language plpgsql as $$ begin new.tokens := 1000; return new; end $$;
   create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
+/** Connecting an account queues its first read, which would begin before the account is frozen. */
+const isReading = `task_id in (select id from graphile_worker._private_tasks where identifier = 'sync')`
+
+const holdReading = `
+  create function hold_reading() returns trigger language plpgsql as $$ begin
+    if new.${isReading} then
+      new.run_at := now() + interval '1 day';
+    end if;
+    return new;
+  end $$;
+  create trigger hold_reading before insert or update on graphile_worker._private_jobs
+    for each row execute function hold_reading()`
+
+const releaseReading = `
+  drop trigger hold_reading on graphile_worker._private_jobs;
+  drop function hold_reading();
+  update graphile_worker._private_jobs set run_at = now() where ${isReading}`
+
 export async function prepareAccount(
   installation: Pick<Installation, 'run' | 'sandbox'>,
   webhookUrl: string,
@@ -40,6 +57,7 @@ export async function prepareAccount(
   const running = await installation.run(firstDatabase)
   try {
     await running.db.execute(liftBudgets)
+    await running.db.execute(holdReading)
     await setWebhook(running.environment, webhookUrl)
     const { access_token: token } = await redeem(running.url, await authorize(running.url, user, []))
     const made = await send(`${installation.sandbox.controlUrl}/control/accounts`, token, {
@@ -57,15 +75,12 @@ export async function prepareAccount(
     })
     const { connection_id: connectionId } = (added as { data: { connection_id: string } }).data
     await running.endWorker()
-    const { status } = await running.db.row<{ status: string }>('select status from connections where id = $1', [
-      connectionId,
-    ])
-    if (status !== 'syncing') throw new Error(`the account was read before it could be frozen: ${status}`)
+    await running.db.execute(releaseReading)
     if (providerId !== 'kraken') return { user, books: undefined, connectionId, fromMs: 0 }
     const state = await fetch(`${installation.sandbox.controlUrl}/control/accounts/${accountId}/state`)
     const books = (await state.json()) as KrakenState
     const fromMs = findStart(books, entries)
-    await beginAnew(running.db, connectionId, fromMs)
+    await coverUntil(running.db, connectionId, fromMs)
     return { user, books, connectionId, fromMs }
   } finally {
     await running.stop()
@@ -94,11 +109,8 @@ function findStart(books: KrakenState, entries: number): number {
   return first === undefined ? 0 : Math.floor(first.time * 1_000)
 }
 
-/** A few pages may have been read since the account was connected. What is older than `fromMs` counts as covered. */
-async function beginAnew(db: Database, connectionId: string, fromMs: number): Promise<void> {
-  for (const table of ['stream_bookmarks', 'covered_windows']) {
-    await db.execute(`delete from ${table} where ${ofConnection} and stream = 'ledger'`, [connectionId])
-  }
+/** What is older than `fromMs` counts as read already. */
+async function coverUntil(db: Database, connectionId: string, fromMs: number): Promise<void> {
   await db.execute(
     `insert into covered_windows (user_key, connection_key, stream, partition, window_start, window_end)
      select user_key, connection_key, 'ledger', '', $3::bigint, $2::bigint from connections where id = $1`,
