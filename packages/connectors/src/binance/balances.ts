@@ -1,6 +1,9 @@
 /**
  * Holdings: the spot wallet and the positions of Simple Earn. The spot wallet shows flexible positions once more under
  * `LD` codes; those are left out, because the positions have the asset's own code.
+ *
+ * A flexible loan has flexible positions as its collateral (binance.com, "What is Binance Flexible Loan"), which earn on,
+ * and pays its coins into the spot wallet. What is owed is in a list of its own, so the reading is in doubt.
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -15,7 +18,14 @@ const accountAnswer = z.object({
   balances: z.array(z.object({ asset: z.string(), free: z.string(), locked: z.string() })),
 })
 const positionsAnswer = z.object({
-  rows: z.array(z.object({ asset: z.string(), totalAmount: z.string().nullish(), amount: z.string().nullish() })),
+  rows: z.array(
+    z.object({
+      asset: z.string(),
+      totalAmount: z.string().nullish(),
+      amount: z.string().nullish(),
+      collateralAmount: z.string().nullish(),
+    }),
+  ),
 })
 
 const pageSize = 100
@@ -28,7 +38,9 @@ interface Held {
   place: 'spot' | 'flexible' | 'locked'
 }
 
-interface FetchedBalances extends Pick<Balances, 'balances' | 'unreadable'> {
+const loan = 'a loan against Simple Earn'
+
+interface FetchedBalances extends Pick<Balances, 'balances' | 'unreadable' | 'isInDoubt'> {
   /** Codes of everything that was read. */
   codes: string[]
   spent: Spent[]
@@ -45,11 +57,13 @@ export async function fetchBalances(call: Call): Promise<FetchedBalances> {
     return { code: asset, amount, place: 'spot' }
   })
   const held = [...spot, ...flexible.held, ...locked.held].filter(({ amount }) => !isZero(amount))
-  const { readable, ...leftOut } = leaveOutUnreadable('binance', held)
+  const { readable, unreadable = [] } = leaveOutUnreadable('binance', held)
   const counted = readable.filter(({ code, place }) => place !== 'spot' || !isEarnMirror(code, mirrored))
+  const named = [...unreadable, ...(flexible.isCollateral ? [loan] : [])]
   return {
     balances: toBalances(counted),
-    ...leftOut,
+    ...(named.length > 0 && { unreadable: named }),
+    ...(flexible.isCollateral && { isInDoubt: true }),
     codes: counted.map(({ code }) => code),
     spent: joinSpent(account.spent, flexible.spent, locked.spent),
   }
@@ -59,8 +73,9 @@ async function fetchPositions(
   call: Call,
   endpoint: Endpoint,
   member: 'totalAmount' | 'amount',
-): Promise<{ held: Held[]; spent: Spent[] }> {
+): Promise<{ held: Held[]; isCollateral: boolean; spent: Spent[] }> {
   const held: Held[] = []
+  let isCollateral = false
   let spent: Spent[] = []
   for (let current = 1; current <= pagesMax; current += 1) {
     const page = await call(endpoint, { current: String(current), size: String(pageSize) })
@@ -74,10 +89,11 @@ async function fetchPositions(
         amount: readAmount(row.asset, row[member] ?? ''),
         place: member === 'amount' ? 'locked' : 'flexible',
       })
+      isCollateral ||= !isZero(readAmount(row.asset, row.collateralAmount ?? '0'))
     }
     if (rows.length < pageSize) break
   }
-  return { held, spent }
+  return { held, isCollateral, spent }
 }
 
 function readAmount(code: string, value: string): Decimal {

@@ -9,7 +9,15 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { dayMs, type Fault, NoAnswer, SourceError } from '@assay/core'
-import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, AccountReader, Window } from '../kit/connector.ts'
+import type {
+  ApiKeyCredentials,
+  ConnectorState,
+  Page,
+  PageRequest,
+  AccountReader,
+  Balances,
+  Window,
+} from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
 const credentials: ApiKeyCredentials = {
@@ -242,6 +250,22 @@ describe('balances', () => {
       ],
     )
     assert.deepEqual(state, { assets: ['BTC', 'DOT', 'LDO', 'LDQX'], connectedAtMs: nowMs })
+  })
+
+  it('are in doubt while a part of Simple Earn is the collateral of a loan, whose coins are in the spot wallet', async () => {
+    const readWith = async (collateralAmount: string): Promise<Balances> => {
+      answerBy({
+        account: { body: { balances: [{ asset: 'USDT', free: '700', locked: '0' }] } },
+        'flexible/position': { body: { rows: [{ asset: 'BTC', totalAmount: '1', collateralAmount }], total: 1 } },
+        'locked/position': { body: { rows: [], total: 0 } },
+      })
+      return reader.fetchBalances({})
+    }
+    const free = await readWith('0.00000000')
+    assert.deepEqual([free.isInDoubt, free.unreadable], [undefined, undefined])
+    const owing = await readWith('1.00000000')
+    assert.deepEqual([owing.isInDoubt, owing.unreadable], [true, ['a loan against Simple Earn']])
+    assert.deepEqual(owing.balances, free.balances)
   })
 
   it('with a code that cannot be an asset’s are left out and named, and the others are read', async () => {

@@ -55,6 +55,7 @@ export const binanceDefinition = {
       'Binance lists at most the last 100 conversions of small balances, and none before December 2020.',
       'Fiat deposits and withdrawals can be requested twice a minute: a first history takes about half an hour.',
       'Only the spot wallet and Simple Earn are read: funding wallet, margin, futures, P2P and Binance Pay are not.',
+      'Balances at Binance are not proved while a part of Simple Earn is the collateral of a loan.',
       'Only system generated (HMAC) keys are supported. Binance.US is another exchange: its keys are refused as unknown.',
     ],
     status: 'available',

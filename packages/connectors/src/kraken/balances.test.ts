@@ -57,6 +57,17 @@ describe('holdings', () => {
     assert.deepEqual(unreadable, ['an asset without a code', `${'X'.repeat(40)}…`])
   })
 
+  it('are in doubt while a credit line is in use, because nothing says whether they have what was bought with it', () => {
+    const readWith = (used: string) =>
+      toBalances(parseJsonVerbatim(`{"ZUSD":{"balance":"5","credit":"100","credit_used":${used},"hold_trade":"0"}}`))
+    assert.deepEqual([readWith('"0.0000"').isInDoubt, readWith('null').isInDoubt], [undefined, undefined])
+    for (const used of ['"60.5"', '60.5', '"much"']) {
+      const { balances, isInDoubt, unreadable } = readWith(used)
+      assert.deepEqual([isInDoubt, unreadable], [true, ['a credit line that is in use']])
+      assert.equal(balances[0]?.liquid, '5')
+    }
+  })
+
   it('an answer of another format is a provider failure, not an empty account', () => {
     for (const result of ['[]', '"x"', '{"XXBT":{"balance":"much"}}', '{"XXBT":{}}', 'null']) {
       assert.throws(

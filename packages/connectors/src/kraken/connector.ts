@@ -60,7 +60,7 @@ function openReader(credentials: ApiKeyCredentials, io: Io): AccountReader {
   }
 }
 
-const balances = z.record(z.string(), z.object({ balance: z.string() }))
+const balances = z.record(z.string(), z.object({ balance: z.string(), credit_used: z.string().nullish() }))
 
 /**
  * Holdings from BalanceEx, folded by asset.
@@ -68,18 +68,24 @@ const balances = z.record(z.string(), z.object({ balance: z.string() }))
  * BalanceEx lists every wallet under its own code: staked or earning assets are in X.S, X.B, X.F …, and no longer in X
  * (docs.kraken.com, get-extended-balance; others saw zero for X while X.F held everything). Earn/Allocations lists the
  * same assets by strategy. We do not read it, because everything staked would count twice. `hold_trade` is part of
- * `balance`; a credit line is borrowed and does not count.
+ * `balance`. What a credit line leaves to be used (`credit`) is in no balance. While some of it is used, what was bought
+ * with it may be: "available balance = balance + credit - credit_used - hold_trade". So the reading is in doubt.
  *
  * `answer` is the `result` of BalanceEx; undefined for an account that never held anything.
  */
-export function toBalances(answer: unknown): Pick<Balances, 'balances' | 'unreadable'> {
+export function toBalances(answer: unknown): Pick<Balances, 'balances' | 'unreadable' | 'isInDoubt'> {
   const codes = readAnswer('BalanceEx', balances, answer === undefined ? {} : withTextNumbers(answer))
   const held = Object.entries(codes).map(([code, { balance }]) => {
     const amount = findDecimal(balance)
     if (amount === undefined) throw new SourceError('unreadable_answer', `BalanceEx: ${code} has no decimal balance`)
     return { code, amount }
   })
-  const { readable, ...leftOut } = leaveOutUnreadable('kraken', held)
+  const isOwing = Object.values(codes).some(({ credit_used: used }) => {
+    const owed = findDecimal(used ?? '0')
+    return owed === undefined || !isZero(owed)
+  })
+  const { readable, unreadable = [] } = leaveOutUnreadable('kraken', held)
+  const named = [...unreadable, ...(isOwing ? ['a credit line that is in use'] : [])]
   const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
   for (const { code, amount } of readable) {
     const { asset, walletKind } = readAssetCode(code)
@@ -94,5 +100,9 @@ export function toBalances(answer: unknown): Pick<Balances, 'balances' | 'unread
   const listed = [...folded.values()]
     .filter(({ liquid, staked }) => !isZero(liquid) || !isZero(staked))
     .map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({ assetId, symbol, name, liquid, staked }))
-  return { balances: listed, ...leftOut }
+  return {
+    balances: listed,
+    ...(named.length > 0 && { unreadable: named }),
+    ...(isOwing && { isInDoubt: true }),
+  }
 }

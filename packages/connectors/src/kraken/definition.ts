@@ -48,6 +48,7 @@ export const krakenDefinition = {
     known_limits: [
       'Kraken Futures is a separate account with its own keys and is not read; movements to and from it are shown as transfers.',
       'Kraken allows an account about one page of 50 ledger entries every six seconds, so a long history takes a while.',
+      'Balances at Kraken are not proved while a credit line is in use.',
       'Addresses and transaction hashes are missing where Kraken no longer lists the deposit or withdrawal.',
     ],
     status: 'available',
