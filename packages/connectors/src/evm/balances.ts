@@ -222,7 +222,7 @@ async function probe(client: ChainClient, address: Address, before: ChainState):
   const nowMs = Math.round(client.now())
   if (before.checkedAtMs !== null && nowMs - before.checkedAtMs < probeEveryMs) return before
   for (const stream of [...tokenStreams, 'transactions'] as const) {
-    const rows = await client.list(toAction(stream), { address, page: 1, offset: 1, sort: 'asc' })
+    const rows = await client.list(toAction(stream), { address, page: 1, offset: 1, sort: 'asc' }, true)
     if (rows.length > 0) return { ...before, isUsed: true }
   }
   return { ...before, checkedAtMs: nowMs }

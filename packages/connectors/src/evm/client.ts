@@ -17,8 +17,8 @@ import { chains, type Chain } from './chains.ts'
 export interface ChainClient {
   chain: Chain
   rpc(method: string, params: readonly unknown[]): Promise<unknown>
-  /** Rows as the index wrote them but for `omittedMembers`, to be kept verbatim. */
-  list(action: string, params: Params): Promise<readonly unknown[]>
+  /** Rows as the index wrote them but for `omittedMembers`, to be kept verbatim; `isBare` leaves out more. */
+  list(action: string, params: Params, isBare?: boolean): Promise<readonly unknown[]>
   /** What another module of the index answers. */
   ask(module: string, action: string, params: Params): Promise<IndexAnswer>
   now(): number
@@ -41,6 +41,8 @@ const unknownAction = /unknown (?:action|module)|invalid (?:action|module) name/
  * hexadecimal: 64 such transactions, for some dollars on most chains, are longer than an answer may be.
  */
 const omittedMembers = ['input']
+/** What else a stranger can make long: names of a contract and of its functions, and the pieces of a batch. */
+const longMembers = ['tokenName', 'tokenSymbol', 'functionName', 'tokenIDs', 'values', 'tokenURI', 'logs']
 
 interface NodeAndIndex {
   rpc: string
@@ -69,12 +71,18 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
   const reach = io.reach ?? ((_, request) => request())
 
   /** A page of HTML in place of the API counts as silence, so the answer is read before it counts. */
-  async function fetchIndex<T>(module: string, action: string, params: Params, read: (text: string) => T): Promise<T> {
+  async function fetchIndex<T>(
+    module: string,
+    action: string,
+    params: Params,
+    read: (text: string) => T,
+    omitted = omittedMembers,
+  ): Promise<T> {
     const url = new URL(urls.index)
     const query = { module, action, ...params }
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
     return reach(`${chain.network} index`, async () => {
-      const answer = await fetchAnswer(io, url.href, { omittedMembers })
+      const answer = await fetchAnswer(io, url.href, { omittedMembers: omitted })
       if (answer.status === 200) return read(answer.text)
       if (answer.status === 400 && unknownAction.test(answer.text)) {
         throw new UnknownAction('unreadable_answer', `${chain.name}: ${action}`)
@@ -97,8 +105,14 @@ function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
         return result
       })
     },
-    list: (action, params) =>
-      fetchIndex('account', action, params, (text) => readRows(`${chain.name}: ${action}`, text)),
+    list: (action, params, isBare = false) =>
+      fetchIndex(
+        'account',
+        action,
+        params,
+        (text) => readRows(`${chain.name}: ${action}`, text),
+        isBare ? [...omittedMembers, ...longMembers] : omittedMembers,
+      ),
     ask: (module, action, params) =>
       fetchIndex(module, action, params, (text) =>
         readAnswer(`${chain.name}: ${action}`, indexAnswer, parseJson(text)),

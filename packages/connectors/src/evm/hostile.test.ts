@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { findAssetByContract, SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, type Address } from 'viem'
-import type { AccountReader, Balances, ConnectorState } from '../kit/connector.ts'
+import type { AccountReader, Balances, ConnectorState, Page, RawRecord } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
 
@@ -321,5 +321,93 @@ describe('the receipt of a transaction', () => {
       const mark = await walkOn(first.lastingMark, 4)
       assert.deepEqual([found.size, mark], [4, '[]'])
     })
+  })
+})
+
+describe('rows that are too long for one answer together', () => {
+  /** A stranger’s contract has a name of this many bytes, and moves tokens of the wallet in each of these blocks. */
+  function flood(chain: TestChain, bytes: number, blocks: readonly number[]): void {
+    const longName = 'x'.repeat(bytes)
+    for (const [action, long] of [
+      ['tokentx', { tokenName: longName }],
+      ['txlist', { functionName: longName, gasUsed: '1', gasPrice: '1' }],
+    ] as const) {
+      const spam = blocks.map((block, index) => {
+        return { ...row(block, contracts[1] ?? '', { value: '5', ...long }), hash: `0x${word(7_000 + index)}` }
+      })
+      const plain = { gasUsed: '1', value: '5' }
+      chain.lists.set(action, [row(9, weth, plain), ...spam, row(15_000, contracts[2] ?? '', plain)])
+    }
+  }
+
+  async function walk(reader: AccountReader, stream: string) {
+    const window = { unit: 'block', start: 0, end: 20_001 } as const
+    const records: RawRecord[] = []
+    let pageMark: string | null = null
+    for (let pages = 1; ; pages += 1) {
+      const request = { stream, partition: '1', window, pageMark, lastingMark: null, state: {} }
+      const page: Page = await reader.fetchPage(request)
+      records.push(...page.records)
+      pageMark = page.next
+      if (pageMark === null) return { records: [...new Map(records.map((one) => [one.key, one])).values()], pages }
+      assert.ok(pages < 200, 'the walk does not end')
+    }
+  }
+
+  const spread = Array.from({ length: 36 }, (_, index) => 100 + index)
+  const together = spread.map(() => 100)
+  for (const [where, blocks] of [
+    ['many blocks', spread],
+    ['one block', together],
+  ] as const) {
+    it(`are read a few at a time when they are in ${where}, and those behind them too`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      flood(chain, 1_000_000, blocks)
+      for (const stream of ['erc20', 'transactions']) {
+        const { records, pages } = await walk(reader, stream)
+        assert.equal(records.length, 38)
+        assert.ok(records.every(({ unreadable }) => unreadable === undefined))
+        assert.ok(pages < 30, `${pages} pages`)
+      }
+    })
+
+    it(`do not keep the balances from being read when they are in ${where}`, async (t) => {
+      const { chain, reader } = await openWallet(t)
+      flood(chain, 1_000_000, blocks)
+      const held = new Set((await readToEnd(reader)).map(({ assetId }) => assetId))
+      assert.ok(held.has(`evm:1:${contracts[2]}`))
+    })
+  }
+
+  it('have no name where one alone is too long', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    flood(chain, 33_600_000, [100])
+    for (const stream of ['erc20', 'transactions']) {
+      const { records } = await walk(reader, stream)
+      assert.deepEqual(
+        records.map(({ occurredAtMs, unreadable }) => [occurredAtMs, unreadable]),
+        [9, 100, 15_000].map((block) => [timeOf(block) * 1000, undefined]),
+      )
+      assert.ok((records[1]?.body.length ?? Infinity) < 1_000)
+    }
+    const held = new Set((await readToEnd(reader)).map(({ assetId }) => assetId))
+    assert.ok(held.has(`evm:1:${contracts[2]}`))
+  })
+
+  it('are reported where one batch alone has too many pieces', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const pieces = Array.from({ length: 60_000 }, (_, index) => String(index))
+    const one = { tokenID: '7', tokenValue: '1' }
+    chain.lists.set('token1155tx', [
+      row(9, contracts[3] ?? '', one),
+      row(100, contracts[4] ?? '', { tokenIDs: pieces, values: pieces }),
+      row(15_000, contracts[5] ?? '', one),
+    ])
+    const { records } = await walk(reader, 'erc1155')
+    assert.deepEqual(
+      records.map(({ occurredAtMs, unreadable }) => [occurredAtMs, unreadable !== undefined]),
+      [9, 100, 15_000].map((block) => [timeOf(block) * 1000, block === 100]),
+    )
+    assert.ok((await readToEnd(reader)).length > 0)
   })
 })

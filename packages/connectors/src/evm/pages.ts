@@ -21,6 +21,7 @@
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Height, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { AnswerTooLong } from '../kit/http.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { isFungible } from './assets.ts'
 import { toReplaceableDepth } from './chains.ts'
@@ -39,6 +40,7 @@ import {
   type Receipt,
 } from './records.ts'
 import type { Spending } from './ask-contracts.ts'
+import { pageSize, pageSizeWithReceipts, pagesMaxOf, toLarger, toSmaller } from './page-sizes.ts'
 import type { Token } from './state.ts'
 
 const actions: Readonly<Record<StreamName, string>> = {
@@ -54,12 +56,6 @@ export function toAction(stream: StreamName): string {
   return actions[stream]
 }
 
-export const pageSize = 1_000
-/** Receipts are requested one by one, within the time of one page. */
-const pageSizeWithReceipts = 100
-const windowRowsMax = 10_000
-/** An index shows at most `windowRowsMax` rows of one query, which are this many pages. */
-export const pagesMax = windowRowsMax / pageSize
 /** More than a person makes in the newest blocks of one list. The engine retires those beyond it, after two reads. */
 const recentMax = 100
 
@@ -75,6 +71,8 @@ const lastingMarkSchema = z.array(z.union([recent, lateRows]))
 const pageMarkSchema = z.object({
   from: z.number(),
   page: z.number(),
+  /** How many rows a page has. Absent from the marks of earlier versions. */
+  size: z.number().exactOptional(),
   /** The last block on the pages before this one. */
   shownTo: z.number().exactOptional(),
   /** How often each row of the last block was shown, on the pages before this one. */
@@ -107,13 +105,17 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const { window, pageMark, lastingMark } = request
   const at = pageMark === null ? startOf(window, lastingMark) : readMark(pageMark)
   const hasReceipts = stream === 'transactions' && client.chain.isOpStack === true
-  const size = hasReceipts ? pageSizeWithReceipts : pageSize
-  const rows = await listRows(client, stream, {
+  const usual = hasReceipts ? pageSizeWithReceipts : pageSize
+  const { size = usual } = at
+  const fitting = await listFitting(client, stream, {
     ...{ address, startblock: at.from, endblock: window.end - 1 },
     ...{ page: at.page, offset: size, sort: 'asc' },
   })
+  if (fitting === undefined) return { records: [], next: JSON.stringify(withFewerRows(at, size)) }
   const finalBlock = height.height - client.chain.depth
-  const read = readRows(stream, rows, window, at, { ...height, finalBlock })
+  const read = readRows(stream, fitting.rows, window, at, { ...height, finalBlock }).map((row) =>
+    fitting.isBare ? withoutPieces(row) : row,
+  )
   const cut = findCutBlock(stream, at, read, size)
   const next = cut === undefined ? findNext(at, read, size) : startAfter(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
@@ -127,7 +129,8 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const walked = note(at, kept, replaceableFrom(context))
   const lateRead = [...shown.flatMap((one) => one.late ?? []), ...lateReceipts(receipts.missing, nowMs)]
   const late = mergeLate([...walked.late, ...lateRead], isKnown)
-  if (next !== null) return { records, next: JSON.stringify({ ...walked, late, ...next }) }
+  if (next !== null)
+    return { records, next: JSON.stringify({ ...walked, late, ...withMoreRows(at, next, read, usual) }) }
   // Other windows of the list may have ended since this walk began.
   const again = await readLate(context, mergeLate([...lateBefore, ...late], isKnown), spent)
   const ended = await finish(context, window, lastingMark, { ...walked, late: again.late })
@@ -146,6 +149,48 @@ async function listRows(
     if (error instanceof UnknownAction && stream === 'withdrawals') return []
     throw error
   }
+}
+
+/** Undefined when the page is too long. One row that is too long comes without what makes it long. */
+async function listFitting(
+  client: ChainClient,
+  stream: StreamName,
+  params: Readonly<Record<string, string | number>> & { offset: number },
+): Promise<{ rows: readonly unknown[]; isBare?: true } | undefined> {
+  try {
+    return { rows: await listRows(client, stream, params) }
+  } catch (error) {
+    if (!(error instanceof AnswerTooLong)) throw error
+    if (toSmaller(params.offset) !== undefined) return undefined
+    return { rows: await client.list(actions[stream], params, true), isBare: true }
+  }
+}
+
+/** Names can be missing. A batch without its pieces says nothing. */
+function withoutPieces(read: ReadRow): ReadRow {
+  const row = read.row as object
+  if (!('tokenIDs' in row) && !('values' in row)) return read
+  return { ...read, record: { ...read.record, unreadable: 'more pieces than an answer has room for' } }
+}
+
+/**
+ * The place of the same page, or of the last block that was shown. Rows before the page are asked for again where the
+ * index has not filled its pages: then only it knows where they begin.
+ */
+function withFewerRows(at: PageMark, size: number): PageMark {
+  const { from, page, shownTo = from } = at
+  const smaller = toSmaller(size) ?? 1
+  const isFilled = shownTo === from && sumOf(at.counts) === (page - 1) * size
+  const place = isFilled ? { page: ((page - 1) * size) / smaller + 1 } : startAt(shownTo)
+  return { ...at, ...place, size: smaller }
+}
+
+/** Pages of one query have one size. Another query asks for more rows if those of this page were short. */
+function withMoreRows(at: PageMark, next: Next, read: readonly ReadRow[], usual: number): Next & { size: number } {
+  const { size = usual } = at
+  const length = read.reduce((sum, { record }) => sum + record.body.length, 0)
+  const larger = toLarger(size, usual, length)
+  return next.from === at.from || larger === size ? { ...next, size } : { ...startAt(next.from), size: larger }
 }
 
 function startOf(window: Window, lastingMark: string | null): PageMark {
@@ -234,7 +279,7 @@ function findNext(at: PageMark, read: readonly ReadRow[], size: number): Next | 
 }
 
 function isDeepest({ page }: PageMark, size: number): boolean {
-  return (page + 1) * size > windowRowsMax
+  return page + 1 > pagesMaxOf(size)
 }
 
 /**
@@ -244,11 +289,14 @@ function isDeepest({ page }: PageMark, size: number): boolean {
 function findCutBlock(stream: StreamName, at: PageMark, read: readonly ReadRow[], size: number): number | undefined {
   const isCut = isDeepest(at, size) && read.length > 0 && read.every(({ block }) => block === at.from)
   if (!isCut || (at.shownTo ?? at.from) > at.from) return undefined
-  const before = at.counts.reduce((sum, [, count]) => sum + count, 0)
-  if (read.length < size && before === (at.page - 1) * size) return undefined
+  if (read.length < size && sumOf(at.counts) === (at.page - 1) * size) return undefined
   // They may be of any block, so the list cannot continue after this one.
   if (read.every(({ head }) => head === undefined)) throw unreadable(stream, 'no row of a whole page can be read')
   return at.from
+}
+
+function sumOf(counts: PageMark['counts']): number {
+  return counts.reduce((sum, [, count]) => sum + count, 0)
 }
 
 function startAt(block: number): Next {
@@ -292,7 +340,8 @@ function note(at: PageMark, rows: readonly ReadRow[], from: number): PageMark {
   return {
     ...at,
     unseen: at.unseen.filter(({ key }) => !keys.has(key)),
-    shown: [...at.shown, ...shown].slice(-recentMax),
+    // A place may be asked for twice.
+    shown: [...new Map([...at.shown, ...shown].map((one) => [one.key, one])).values()].slice(-recentMax),
   }
 }
 

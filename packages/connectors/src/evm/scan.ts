@@ -4,9 +4,11 @@
  */
 import type { Address } from 'viem'
 import type { RawRecord } from '../kit/connector.ts'
+import { AnswerTooLong } from '../kit/http.ts'
 import { getChain, toReplaceableDepth, type Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
-import { pageSize, pagesMax, toAction } from './pages.ts'
+import { pageSize, pagesMaxOf, toSmaller } from './page-sizes.ts'
+import { toAction } from './pages.ts'
 import { parseToken, type TokenRow } from './records.ts'
 import {
   keyOf,
@@ -57,8 +59,10 @@ export async function scanOn(
   stream: TokenStream,
   scan: Scan,
 ): Promise<ScanStep> {
-  const { block: startblock, page } = scan
-  const answer = await client.list(toAction(stream), { address, startblock, page, offset: pageSize, sort: 'asc' })
+  const { block: startblock, page, size = pageSize } = scan
+  const params = { address, startblock, page, offset: size, sort: 'asc' }
+  const answer = await client.list(toAction(stream), params).catch(orTooLong)
+  if (answer === undefined) return { scan: withFewerRows(scan), learn: (before) => before }
   const rows = answer.flatMap((row) => findToken(JSON.stringify(row)) ?? [])
   return {
     scan: moveOn(scan, rows, answer.length),
@@ -100,22 +104,43 @@ function withContracts(chain: Chain, before: ChainState, stream: TokenStream, ro
     : { ...before, nfts: withNfts(before.nfts, toNfts(stream, rows)) }
 }
 
+function orTooLong(error: unknown): undefined {
+  if (!(error instanceof AnswerTooLong)) throw error
+}
+
+/** One row that is too long is passed over: the history has its token. */
+function withFewerRows(scan: Scan): Scan {
+  const size = toSmaller(scan.size ?? pageSize)
+  return size === undefined ? moveOn(scan, [], 1) : { ...scan, page: 1, size }
+}
+
 /** Only an empty page ends a list: an index may give fewer rows for a page than it was asked for. */
 function moveOn(scan: Scan, rows: readonly TokenRow[], count: number): Scan {
-  const { block, page } = scan
+  const { block, page, size = pageSize } = scan
   const asked = { ...scan, questions: scan.questions + 1, rows: scan.rows + count }
   if (count === 0) return { ...asked, ended: 'whole' }
   const last = Math.max(block, ...rows.map(({ blockNumber }) => Number(blockNumber)))
   const isCut = asked.questions >= questionsPerScan
   // The next round begins with the first page of a block, so a scan that is cut moves on to its last one.
-  if (count < pageSize && page < pagesMax && !isCut) return { ...asked, page: page + 1 }
-  return { ...asked, ...toPlace({ block, page, last }), ...(isCut ? { ended: 'cut' } : {}) }
+  if (count < size && page < pagesMaxOf(size) && !isCut) return { ...asked, page: page + 1 }
+  const isPassed = page >= pagesMaxOf(size) || (isCut && size < pageSize)
+  return { ...asked, ...toPlace({ block, page, last, isPassed }), ...(isCut ? { ended: 'cut' } : {}) }
 }
 
-/** A block may fill several pages. A block with more rows than an index gives is skipped. */
-function toPlace({ block, page, last }: { block: number; page: number; last: number }): Pick<Scan, 'block' | 'page'> {
+/**
+ * A block may fill several pages. One with more rows than an index gives is passed over, and so is one with more long
+ * rows than one scan asks for: the next would begin with its first page again.
+ */
+function toPlace({ block, page, last, isPassed }: Place): Pick<Scan, 'block' | 'page'> {
   if (last > block) return { block: last, page: 1 }
-  return page < pagesMax ? { block, page: page + 1 } : { block: last + 1, page: 1 }
+  return isPassed ? { block: last + 1, page: 1 } : { block, page: page + 1 }
+}
+
+interface Place {
+  block: number
+  page: number
+  last: number
+  isPassed: boolean
 }
 
 /** After all lists were read: the block up to which they need not be read again. */

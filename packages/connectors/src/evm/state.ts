@@ -55,6 +55,8 @@ const scanSchema = z.object({
   /** The next query begins with this block, or asks for a further page of it. */
   block: z.number(),
   page: z.number(),
+  /** How many rows a page has, where those of the usual size are too long. */
+  size: z.number().exactOptional(),
   questions: z.number(),
   rows: z.number(),
   /** `whole`: the list was read to its end. `cut`: its other rows are left to the next round. */

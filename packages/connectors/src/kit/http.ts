@@ -202,12 +202,15 @@ function assertReadable(text: string): void {
   }
 }
 
+/** What was asked for does not fit into one answer. A smaller part of it may. */
+export class AnswerTooLong extends SourceError {}
+
 /**
  * The provider is up. As silence, a few wallets with too much for one answer would open the provider's circuit, and the
  * wallets of all other users would wait with them.
  */
-function tooMuch(what: string): SourceError {
-  return new SourceError('unreadable_answer', `an answer of ${what}`)
+function tooMuch(what: string): AnswerTooLong {
+  return new AnswerTooLong('unreadable_answer', `an answer of ${what}`)
 }
 
 const [quote, comma, openingBracket, closingBracket, openingBrace, closingBrace] = [34, 44, 91, 93, 123, 125]
