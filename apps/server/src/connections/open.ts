@@ -50,8 +50,11 @@ export interface OpenedConnection {
   rightsCheckedAtMs: number | null
   nonces: Nonces
   parts: PartCalls
-  /** How many records are kept of all connections of the user. */
+  /** How many records are kept of this connection; large ones count as several. */
+  records: number
+  /** The same of all connections of the user. */
   userRecords: number
+  userConnections: number
 }
 
 export async function openConnection(
@@ -102,7 +105,9 @@ export async function openConnection(
     rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
     nonces,
     parts,
+    records: Number(row.record_count),
     userRecords: Number(row.user_records),
+    userConnections: row.user_connections,
   }
 }
 

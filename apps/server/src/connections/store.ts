@@ -101,8 +101,10 @@ export async function findSealedSignIn(
 }
 
 export interface OpenableRow {
+  record_count: string
   /** Of all connections of the user. */
   user_records: string
+  user_connections: number
   /** A grant is live, or the connection still belongs to its connect session. */
   allowed: boolean
   provider_id: string
@@ -127,7 +129,9 @@ export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<Openab
     `select provider_id, status, connection_type, sealed_credentials, address, networks, key_lane, session_id, repair_of,
        rights_checked_at,
        session_id is not null or ${isGranted('$3')} as allowed,
-       (select sum(every.record_count) from connections every where every.user_key = $1::bigint) as user_records
+       record_count,
+       (select sum(every.record_count) from connections every where every.user_key = $1::bigint) as user_records,
+       (select count(*)::integer from connections every where every.user_key = $1::bigint) as user_connections
      from connections where user_key = $1::bigint and connection_key = $2`,
     [...keysOf(ref), sql.now()],
   )

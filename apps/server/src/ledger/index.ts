@@ -92,6 +92,8 @@ export interface Ledger {
     balances: readonly Balance[],
     reading?: BalancesReading,
   ): Promise<boolean>
+  /** Those of the lists that have at least so many records; large ones count as several. */
+  listFull(ref: ConnectionRef, lists: readonly raw.ListKey[], records: number): Promise<raw.ListKey[]>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
@@ -162,6 +164,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'
     },
+    listFull: (ref, lists, records) => raw.listFull(db, ref, lists, records),
     listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
     ensureStatistics: () => store.ensureStatistics(db),

@@ -13,9 +13,11 @@ import { toStored, type Kept } from './commit.ts'
 import { toReach } from './coverage.ts'
 import { derive, startDeriver } from './derive-meanwhile.ts'
 import type { ListProgress } from './read-list.ts'
+import { idOf } from './standings.ts'
 import { holdBackNetworks, listNetworksWith, readLists, readPartitions } from './read-lists.ts'
 import {
   callsMaxOf,
+  listLists,
   isProviderAway,
   pagesPerJobMaxDefault,
   startAllowance,
@@ -100,6 +102,7 @@ export async function readConnection(
       recordsAdded: 0,
       hasNews: false,
       faults: new Map(),
+      full: new Set(),
       missing: new Map(),
       again: new Map(),
       walked: new Map(),
@@ -228,17 +231,32 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
 }
 
 /**
+ * Any user can connect the public wallets of exchanges, whose histories have no end, and any stranger can send a wallet
+ * millions of transfers. At the limit of what is kept of a user, only what has its share is not read on: otherwise one
+ * list that a stranger has filled would end the history of everything else. Each connection has the same share, and in
+ * a connection that has used its own each list has, so that at most twice the limit is kept.
+ */
+async function holdBackFull({ ledger, recordsMax = Infinity }: ReadingDeps, reading: Reading): Promise<void> {
+  const { ref, opened, faults, full } = reading
+  const share = recordsMax / opened.userConnections
+  if (opened.userRecords < recordsMax || opened.records < share) return
+  const lists = listLists(reading).map(({ stream, partition }) => ({ stream: stream.name, partition }))
+  if (lists.length === 0) return
+  const found = await ledger.listFull(ref, lists, Math.max(1, Math.ceil(share / lists.length)))
+  for (const { stream, partition } of found) {
+    const id = idOf(stream, partition)
+    full.add(id)
+    faults.set(id, new SourceError('data_hole', `more than ${recordsMax} records of one user`))
+  }
+}
+
+/**
  * `run.stage` is where the next job continues. A list that cannot be read does not stop the others: its fault is in
  * `reading.faults`.
  */
 async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
   const { opened } = reading
-  const { recordsMax = Infinity } = deps
-  // Any user can connect the public wallets of exchanges, whose histories have no end. What was read is still shown.
-  if (opened.userRecords >= recordsMax) {
-    if (!(await derive(deps, reading))) return { kind: 'more' }
-    return { kind: 'fault', error: new SourceError('data_hole', `more than ${recordsMax} records of one user`) }
-  }
+  await holdBackFull(deps, reading)
   let progress: ListProgress | Stop = 'reached'
   if (run.stage === 'recent') {
     progress = await readLists(deps, reading, shownMs + opened.definition.storySpanMs)

@@ -90,7 +90,7 @@ async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | un
       const list = left.pop()
       if (list === undefined) return
       round.begun.add(listIdOf(list))
-      if (isAway(reading, list) || round.waits.has(list.stream.name)) continue
+      if (reading.full.has(listIdOf(list)) || isAway(reading, list) || round.waits.has(list.stream.name)) continue
       const ended = readOne(deps, reading, list, backMs).then((progress) => ({ list, progress }))
       // It may fail while another list is awaited. The failure is thrown where this one is awaited.
       ended.catch(() => undefined)

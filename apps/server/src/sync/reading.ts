@@ -90,6 +90,8 @@ export interface Reading {
   hasNews: boolean
   /** By list: the fault that keeps a part of it, or all of it, from being read now. */
   faults: Map<string, SourceError>
+  /** Lists that have more than their share of what may be kept of a user, and are not read on. */
+  full: Set<string>
   /** By list: windows that the provider could not give in this job. */
   missing: Map<string, CoveredSpan[]>
   /** By list: spans that are covered, and are read again in this job. */

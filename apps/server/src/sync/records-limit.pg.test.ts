@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { hourMs } from '@assay/core'
+import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
+import { createTestProvider, openReader, plainStream, record } from './test-provider.ts'
 
 describe('a user with more records than may be kept', async () => {
   const engine = await openEngine({ ASSAY_LIMIT_RECORDS: '20' })
@@ -33,5 +36,71 @@ describe('a user with more records than may be kept', async () => {
     const row = await find()
     assert.equal(row?.status_cause, 'data_hole')
     assert.notEqual(await findBalancesAt(), before)
+  })
+})
+
+describe('a list that a stranger has filled', async () => {
+  const reader = await openReader({ ASSAY_LIMIT_RECORDS: '20' })
+  const streams = [{ ...plainStream, partitioned: true }] as const
+  const fill = (name: string, count: number) =>
+    Array.from({ length: count }, (_, index) => record(`${name}${index}`, reader.clock.now() - (index + 1) * hourMs))
+
+  const countOf = async ({ userKey, connectionKey }: ConnectionRef): Promise<Record<string, number>> => {
+    const rows = await reader.db.rows<{ partition: string; records: number }>(
+      `select partition, count(*)::integer as records from raw_records
+       where user_key = $1::bigint and connection_key = $2 group by partition`,
+      [userKey, connectionKey],
+    )
+    return Object.fromEntries(rows.map(({ partition, records }) => [partition, records]))
+  }
+
+  function open(lists: Readonly<Record<string, number>>) {
+    const provider = reader.use(createTestProvider({ streams }))
+    provider.partitions = Object.keys(lists).map((partition) => ({ stream: 'ledger', partition }))
+    for (const [partition, count] of Object.entries(lists)) {
+      provider.lists.set(`ledger/${partition}`, fill(partition, count))
+    }
+    return provider
+  }
+
+  it('is not read on, and the lists that have less than their share are', async () => {
+    const provider = open({ A: 40, B: 3 })
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['B'] === 3 })
+    assert.deepEqual(await countOf(ref), { A: 40, B: 3 })
+    for (const partition of ['A', 'B']) {
+      provider.lists.get(`ledger/${partition}`)?.push(record(`${partition}new`, reader.clock.now() + 1))
+    }
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.deepEqual(await countOf(ref), { A: 40, B: 4 })
+    const row = await reader.connections.find(ref, ref.connectionId)
+    assert.equal(row?.status_cause, 'data_hole')
+    assert.equal((await reader.listAmounts(ref)).length, 44)
+  })
+
+  it('counts by the length of its records', async () => {
+    const provider = open({ A: 0, B: 3 })
+    const long = JSON.stringify({ links: ['long'], amount: '1', note: 'x'.repeat(40 * 16_384) })
+    provider.lists.set('ledger/A', [record('long', reader.clock.now() - hourMs, { body: long })])
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['B'] === 3 })
+    for (const partition of ['A', 'B']) {
+      provider.lists.get(`ledger/${partition}`)?.push(record(`${partition}new`, reader.clock.now() + 1))
+    }
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.deepEqual(await countOf(ref), { A: 1, B: 4 })
+  })
+
+  it('does not end the history of another account of its user', async () => {
+    open({ A: 40 })
+    const flooded = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(flooded))['A'] === 40 })
+    open({ C: 8, D: 1 })
+    const other = await reader.connect(flooded, 'empty')
+    await reader.drain({ delayed: true, enough: async () => (await countOf(other))['D'] === 1 })
+    assert.deepEqual(await countOf(other), { C: 8, D: 1 })
+    assert.equal((await reader.connections.find(other, other.connectionId))?.status, 'active')
   })
 })

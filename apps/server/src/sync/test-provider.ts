@@ -202,13 +202,13 @@ export interface TestReader extends TestEngine {
 }
 
 /** Call it in an async `describe`. */
-export async function openReader(): Promise<TestReader> {
+export async function openReader(settings: Parameters<typeof openEngine>[0] = {}): Promise<TestReader> {
   let current = createTestProvider()
   const registry: Registry = {
     loadConnector: (id) => current.loadConnector(id),
     getDefinition: (id) => current.getDefinition(id),
   }
-  const engine = await openEngine({}, { registry })
+  const engine = await openEngine(settings, { registry })
   const { db } = engine
   return {
     ...engine,
