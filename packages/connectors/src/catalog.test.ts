@@ -100,13 +100,15 @@ describe('the catalogue', () => {
 
   it('names the coins that networks credit without a transaction, by networks that a provider has', () => {
     const evm = getDefinition('evm')
-    assert.deepEqual(evm.unlistedCredits, { 42161: 'crypto:ethereum', 43114: 'crypto:avalanche' })
+    assert.deepEqual(evm.unlistedCredits, {
+      ...{ 137: 'crypto:polygon', 42161: 'crypto:ethereum', 43114: 'crypto:avalanche' },
+    })
     for (const [network, assetId] of Object.entries(evm.unlistedCredits)) {
       assert.ok(evm.networks?.[network] !== undefined, network)
       assert.equal(getAsset(assetId).assetId, assetId)
     }
     const words = evm.metadata.known_limits.join(' ')
-    for (const name of ['Avalanche', 'Arbitrum']) assert.ok(words.includes(name), name)
+    for (const name of ['Avalanche', 'Arbitrum', 'Polygon']) assert.ok(words.includes(name), name)
   })
 
   it('every shape of a key is a regular expression that its lengths agree with', () => {

@@ -53,6 +53,7 @@ export const evmDefinition = {
       'Of wallets with many tokens, at most 1,500 tokens and 600 collectibles are shown as holdings.',
       'A network where the wallet only ever received tokens is found within a day.',
       'AVAX that is moved between the C-Chain and the P- or X-Chain of Avalanche is in no list of transactions.',
+      'POL that comes to Polygon from Ethereum through the bridge of Polygon is in no list of transactions.',
       'Refunds on Arbitrum of what a message from Ethereum has paid too much are in no list of transactions.',
     ],
     status: 'available',
@@ -65,7 +66,7 @@ export const evmDefinition = {
     listStream('transactions', {
       openToStrangers: true,
       providerLimit:
-        'Indexes do not list AVAX that comes from or goes to the P- or X-Chain of Avalanche, nor refunds on Arbitrum of messages from Ethereum.',
+        'Indexes do not list AVAX that comes from or goes to the P- or X-Chain of Avalanche, nor POL that comes to Polygon from Ethereum, nor refunds on Arbitrum of messages from Ethereum.',
     }),
     listStream('internal', {
       openToStrangers: true,
