@@ -124,6 +124,17 @@ describe('a transaction that may still change', () => {
     assert.ok(chain.asked.length < followed + 20, `${chain.asked.length} requests`)
   })
 
+  it('takes little room in the state when strangers name every address of the wallet in each of hundreds', async () => {
+    const chain = new TestChain()
+    const all = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [receiving(index), 546]))
+    for (let sent = 0; sent < 210; sent += 1) chain.pay({ stranger: 60_000 }, all)
+    const books = new Books()
+    const reader = chain.open({ extendedPublicKey: zpub })
+    await books.run(chain, reader)
+    assert.ok(books.records.size >= 200)
+    assert.ok(JSON.stringify(books.state).length < 2 ** 18, `${JSON.stringify(books.state).length} characters`)
+  })
+
   it('is found in the mempool of the next server when the list of another did not have it', async () => {
     const chain = new TestChain()
     chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)

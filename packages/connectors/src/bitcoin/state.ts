@@ -45,6 +45,7 @@ export type Below = NonNullable<KnownAddress['below']>
 
 const unsettledSchema = z.object({
   seenMs: z.number(),
+  /** Some of the wallet's addresses that it pays or spends from. */
   addresses: z.array(z.string()),
   /** The block of a transaction that is shown as confirmed. It may still be replaced. */
   block: z.object({ height: z.number(), hash: z.string() }).exactOptional(),

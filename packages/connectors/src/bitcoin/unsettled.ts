@@ -42,7 +42,7 @@ export function keep(
     if (txid in state.unsettled) filterUnsettled(state, (one) => one !== txid)
     return record
   }
-  const own = state.addresses.flatMap(({ address }) => (amounts.has(address) ? [address] : []))
+  const own = state.addresses.flatMap(({ address }) => (amounts.has(address) ? [address] : [])).slice(0, addressesMax)
   const seenMs = state.unsettled[txid]?.seenMs ?? nowMs
   const isConfirmed = block !== undefined && record.pending !== true
   const place = isConfirmed ? { block: { height: block.height, hash: block.hash } } : {}
@@ -50,6 +50,13 @@ export function keep(
   if (isConfirmed) dropDeepest(state)
   return record
 }
+
+/**
+ * A stranger can pay every address of a wallet in each of hundreds of transactions, and the state has a limit. The
+ * addresses are read again when their transaction is gone; without that, only another one that pays the same amounts
+ * to the same address would be missed, until its sums change.
+ */
+const addressesMax = 5
 
 /** More transactions of one day than a person makes. The deepest are the least likely to change. */
 const confirmedMax = 500
