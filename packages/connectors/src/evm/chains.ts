@@ -49,9 +49,9 @@ export interface Chain {
    *               OffchainLabs/nitro, arbos/tx_processor.go, FeeRefundAddr)
    *   Avalanche   imports from the P- and the X-Chain are atomic transactions in the extra data of a block and name any
    *               recipients (build.avax.network, "C-Chain Atomic Transactions"; ava-labs/coreth, import_tx.go)
-   *   Polygon     POL from Ethereum arrives by the state sync at the end of a block, outside of its transactions, and `depositFor`
-   *               of the bridge names any recipient (docs.polygon.technology, "State Sync Mechanism"; 0xPolygon/bor,
-   *               issue 1041). The transaction in which nodes show it since PIP-74 names no recipient
+   *   Polygon     POL from Ethereum arrives by the state sync at the end of a block, outside of its transactions, and
+   *               `depositFor` of the bridge names any recipient (docs.polygon.technology, "State Sync Mechanism";
+   *               0xPolygon/bor, issue 1041). The transaction in which nodes show it since PIP-74 names no recipient
    */
   hasUnlistedCredits?: true
   rpcUrl: string
