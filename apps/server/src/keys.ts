@@ -108,7 +108,7 @@ export const keysFileName = 'sealing.keys'
 export function ensureOwnKeys(dataDirectory: string): KeySettings {
   const file = path.join(dataDirectory, keysFileName)
   if (!existsSync(file)) {
-    mkdirSync(dataDirectory, { recursive: true })
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o755 })
     const { ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS } = generateKeys('sandbox')
     writeOnce(file, writeKeysFile({ ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS }))
   }

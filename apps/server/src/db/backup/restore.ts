@@ -64,7 +64,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
 
 /** Prevents a service from starting there during the restore, and a restore under a running service. */
 async function withDataDirectory<T>(options: RestoreOptions, work: (claim: Claim) => Promise<T>): Promise<T> {
-  const made = await mkdir(options.dataDirectory, { recursive: true })
+  const made = await mkdir(options.dataDirectory, { recursive: true, mode: 0o755 })
   const dataDirectory = await realpath(options.dataDirectory)
   const claim = await claimWithSocket(dataDirectory)
   try {

@@ -98,8 +98,30 @@ export interface Claim {
   release(): Promise<void>
 }
 
+/**
+ * Whoever may write to the data directory can put a cluster of their own there, and links that we would follow: as root,
+ * to any file. Root may therefore not start in the directory of an ordinary user, not even to take a backup.
+ */
+async function refuseShared(dataDirectory: string): Promise<void> {
+  const uid = process.getuid?.()
+  const { uid: owner, mode } = await stat(dataDirectory)
+  if (uid !== undefined && owner !== uid && owner !== 0) {
+    throw new Error(
+      `The data directory ${dataDirectory} belongs to uid ${owner}, and this process runs as uid ${uid}. ` +
+        `Run it as that user, or hand the directory over: sudo chown ${uid} ${dataDirectory}`,
+    )
+  }
+  if ((mode & 0o002) !== 0) {
+    throw new Error(
+      `The data directory ${dataDirectory} may be written to by every user of this machine. ` +
+        `Choose another with ASSAY_DATA_DIRECTORY, or close it: chmod o-w ${dataDirectory}`,
+    )
+  }
+}
+
 /** `dataDirectory` is a real path. Refuses while another live process has it. */
 export async function claimWithSocket(dataDirectory: string): Promise<Claim> {
+  await refuseShared(dataDirectory)
   const before = await findRecordedSocket(dataDirectory)
   const socketDirectory = await makeSocketDirectory(dataDirectory)
   let owner: ServerIdentity | undefined

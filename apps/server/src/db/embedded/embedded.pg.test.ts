@@ -336,6 +336,19 @@ kill -9 $$
   })
 })
 
+test('a data directory that other users control is refused, and nothing is written into it', async (t) => {
+  const shared = path.join(root, 'shared')
+  await mkdir(shared)
+  await chmod(shared, 0o1777)
+  await assert.rejects(start(t, shared), /may be written to by every user of this machine/)
+  if (process.getuid?.() === 0) {
+    await chmod(shared, 0o755)
+    await chown(shared, 65_534, 65_534)
+    await assert.rejects(start(t, shared), /belongs to uid 65534, and this process runs as uid 0/)
+  }
+  assert.deepEqual(await readdir(shared), [])
+})
+
 test('a start as root writes nothing into a directory whose owner may put a link there', async (t) => {
   if (process.getuid?.() !== 0) return t.skip('not root')
   await chmod(root, 0o755)

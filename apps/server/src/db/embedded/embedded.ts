@@ -60,7 +60,7 @@ const restartDelayMaxMs = 5_000
 const joinTimeoutMs = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  await mkdir(options.dataDirectory, { recursive: true })
+  await mkdir(options.dataDirectory, { recursive: true, mode: 0o755 })
   const dataDirectory = await realpath(options.dataDirectory)
   const claim = await claimWithSocket(dataDirectory)
   try {
