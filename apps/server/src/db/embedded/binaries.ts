@@ -112,11 +112,7 @@ export function cannotSwitch(identity: ServerIdentity, cause: unknown): Error {
 
 async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
   if (existsSync(copy)) {
-    // In /tmp another user could have placed a program under this name.
-    const found = await lstat(copy)
-    if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
-      throw new Error('is not a directory that belongs to this user alone')
-    }
+    await refuseForeign(copy)
     // Cleaners of /tmp delete single files by age.
     if (await isComplete(binaries, copy)) return
     await rm(copy, { recursive: true, force: true })
@@ -131,6 +127,16 @@ async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
     await rename(inner, copy).catch(ignore('EEXIST', 'ENOTEMPTY'))
   } finally {
     await rm(draft, { recursive: true, force: true })
+  }
+  // What took the name while we copied is another process's copy, or another user's.
+  await refuseForeign(copy)
+}
+
+/** In /tmp another user could place a program under this name. */
+async function refuseForeign(copy: string): Promise<void> {
+  const found = await lstat(copy)
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
+    throw new Error('is not a directory that belongs to this user alone')
   }
 }
 

@@ -14,7 +14,7 @@ import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
 import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
-import { findBinaries } from './binaries.ts'
+import { ensureReachable, findBinaries } from './binaries.ts'
 import { findOwner, isRunning } from './owner.ts'
 import { removeCluster, socketName } from './postmaster.ts'
 import { openDatabase } from '../index.ts'
@@ -420,4 +420,23 @@ test('two data directories run at once, even below a directory that only their u
     await db.close()
   }
   assert.equal(existsSync(copy), process.getuid?.() === 0)
+})
+
+test('programs that another user puts in the place of our copy while it is made are not run', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('not root')
+  const nobody = { uid: 65_534, gid: 65_534 }
+  const name = `assay-postgres-0.0.0-race-${process.pid}-${process.platform}-${process.arch}`
+  const closed = path.join(root, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+  const binaries = path.join(closed, 'native')
+  await cp(await findBinaries(), binaries, { recursive: true, verbatimSymlinks: true })
+  await writeFile(path.join(closed, 'package.json'), JSON.stringify({ version: `0.0.0-race-${process.pid}` }))
+  const [first, second] = [path.join('/var/cache', name), path.join('/tmp', name)]
+  t.after(() => Promise.all([first, second].map((copy) => rm(copy, { recursive: true, force: true }))))
+  const reached = ensureReachable(binaries, nobody)
+  await until(async () => (await readdir('/var/cache')).some((entry) => entry.startsWith(`${name}-`)))
+  await mkdir(path.join(first, 'bin'), { recursive: true })
+  await writeFile(path.join(first, 'bin', 'postgres'), '#!/bin/sh\n', { mode: 0o755 })
+  await chown(first, nobody.uid, nobody.gid)
+  assert.equal(await reached, second)
 })
