@@ -11,7 +11,7 @@ import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
 import { claimDataDirectory, findRecordedSocket } from './owner.ts'
-import { socketName, type Cluster } from './postmaster.ts'
+import { removeSocketFiles, socketName, type Cluster } from './postmaster.ts'
 
 export interface ClusterOptions {
   log: DatabaseLog
@@ -168,6 +168,6 @@ async function removeSocket(directory: string, identity: ServerIdentity | undefi
   const found = await lstat(directory).catch(ignore('ENOENT'))
   const isOurs = found?.isDirectory() === true && [identity?.uid, process.getuid?.()].includes(found.uid)
   if (!isOurs || !path.basename(directory).startsWith(socketPrefix)) return
-  for (const name of [`${socketName}.lock`, socketName]) await rm(path.join(directory, name), { force: true })
-  await rmdir(directory).catch(ignore('ENOENT', 'ENOTEMPTY'))
+  await removeSocketFiles(directory)
+  await rmdir(directory).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'))
 }

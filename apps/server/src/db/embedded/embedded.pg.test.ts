@@ -3,7 +3,20 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,7 +29,7 @@ import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { ensureReachable, findBinaries } from './binaries.ts'
 import { findOwner, isRunning } from './owner.ts'
-import { removeCluster, socketName } from './postmaster.ts'
+import { removeCluster, socketName, stopOrphan } from './postmaster.ts'
 import { openDatabase } from '../index.ts'
 import type { Database } from '../sql.ts'
 
@@ -390,6 +403,18 @@ test('root deletes a cluster and nothing else, whatever links its owner puts the
   await removeCluster(cluster).catch(() => undefined)
   await ended
   assert.equal((await readdir(ofRoot)).length, names.length)
+})
+
+test('the socket of another PostgreSQL stays, whatever link takes the place of our own directory', async () => {
+  const [other, socketDirectory] = [path.join(root, 'of-another'), path.join(root, 'assay-socket-linked')]
+  await mkdir(other)
+  const names = [socketName, `${socketName}.lock`]
+  for (const name of names) await writeFile(path.join(other, name), '')
+  await symlink(other, socketDirectory)
+  const nothing = { identity: undefined, settings: {}, log: silentLog }
+  const directory = path.join(root, 'never-started')
+  await stopOrphan({ ...nothing, directory, binaries: await findBinaries(), socketDirectory })
+  assert.deepEqual((await readdir(other)).toSorted(), names)
 })
 
 test('two data directories run at once, even below a directory that only their user can enter', async (t) => {

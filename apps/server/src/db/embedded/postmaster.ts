@@ -236,8 +236,23 @@ export async function stopOrphan(cluster: Cluster): Promise<void> {
     }
   }
   await rm(path.join(cluster.directory, 'postmaster.pid'), { force: true })
-  for (const name of [`${socketName}.lock`, socketName]) {
-    await rm(path.join(cluster.socketDirectory, name), { force: true })
+  await removeSocketFiles(cluster.socketDirectory)
+}
+
+/**
+ * When we are root, the directory belongs to the user that PostgreSQL runs as, who could put a link to another
+ * PostgreSQL's in its place. So it is opened once, and the files are named by what was opened.
+ */
+export async function removeSocketFiles(socketDirectory: string): Promise<void> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+  const opening = open(socketDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  const handle = await opening.catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'))
+  if (handle === undefined) return
+  try {
+    const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : socketDirectory
+    for (const name of [`${socketName}.lock`, socketName]) await rm(path.join(opened, name), { force: true })
+  } finally {
+    await handle.close()
   }
 }
 
