@@ -35,6 +35,13 @@ const isLateTrial = `l.blocked_until - l.refilled_at >= ${longBlock} and g."isLa
     where own."isLazy" and o.blocked_until > $3::timestamptz - interval '1 hour'))`
 
 /**
+ * The clock was set back since the bucket was last used. Its times are then moved as a whole, so that they lie as far
+ * apart as before and end at the present. Otherwise an empty bucket would not be refilled, nor a wait end, before the
+ * clock is where it was, which may take days. The clocks of two processes differ by less.
+ */
+const isAhead = "b.refilled_at > $3::timestamptz + interval '1 minute'"
+
+/**
  * CTEs that take the tokens of every bucket in $1, or of none. The rows are locked in the order of their keys, so that
  * the whole fleet shares a bucket and two calls never wait for each other. $2 are the keys, $3 is the present.
  *
@@ -45,7 +52,9 @@ const takeIf = (condition: string): string => `given as materialized (
     select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
       refills double precision[], cost double precision, reserves double precision[], "isLazy" boolean, "mayTry" boolean)
   ), locked as materialized (
-    select b.bucket, b.tokens, b.refilled_at, b.blocked_until, ${tierNow('b')} as tier
+    select b.bucket, b.tokens, ${tierNow('b')} as tier,
+      case when ${isAhead} then $3::timestamptz else b.refilled_at end as refilled_at,
+      case when ${isAhead} then $3::timestamptz + (b.blocked_until - b.refilled_at) else b.blocked_until end as blocked_until
     from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
   ), filled as materialized (
     select g.key, g.cost, coalesce(l.tier, 0) as tier, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
@@ -63,11 +72,15 @@ const takeIf = (condition: string): string => `given as materialized (
     on conflict (bucket) do update
       set tokens = case when b.bucket in (select bucket from locked) then excluded.tokens
           else b.tokens - (select g.cost from given g where g.key = b.bucket) end,
-        refilled_at = excluded.refilled_at, blocked_until = coalesce(excluded.blocked_until, b.blocked_until),
+        refilled_at = excluded.refilled_at,
+        blocked_until = coalesce(excluded.blocked_until, (select l.blocked_until from locked l where l.bucket = b.bucket)),
         tier = case when excluded.blocked_until is null then b.tier else excluded.tier end
       where b.bucket in (select bucket from locked) or exists (
         select from given g where g.key = b.bucket and b.blocked_until is null and b.tokens >= ${tokensNeeded('b.tier')})
     returning b.bucket, b.tokens
+  ), moved as (
+    update budgets b set refilled_at = l.refilled_at, blocked_until = l.blocked_until from locked l
+    where b.bucket = l.bucket and ${isAhead} and not exists (select from taken)
   )`
 
 /**

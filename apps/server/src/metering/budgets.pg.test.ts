@@ -294,6 +294,30 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
   })
 
+  it('waits as long as before, and not for the clock to come back to where it was, when that is set back', async (t) => {
+    const { db, pass } = await open(t)
+    const budgets = budgetsOf(db)
+    const takeOne = (keyLane: string): Promise<void> => budgets.take({ connector, keyLane }, calls(1), background)
+    await budgets.recordLimitError({ connector, keyLane: 'answered' }, calls(1), ofKey(30_000))
+    await pass(180)
+    await takeOne('answered')
+    await budgets.take({ connector, keyLane: 'empty' }, calls(4), background)
+    await budgets.recordLimitError({ connector, keyLane: 'refused' }, calls(1), ofKey(60_000))
+    await db.execute(
+      "update budgets set refilled_at = refilled_at + interval '1 day', blocked_until = blocked_until + interval '1 day'",
+    )
+    await takeOne('answered')
+    const waitOf = async (keyLane: string): Promise<number> => {
+      const refused: unknown = await takeOne(keyLane).catch((error: unknown) => error)
+      return refused instanceof OverBudget ? (refused.retryAfterMs ?? 0) : 0
+    }
+    for (const keyLane of ['empty', 'refused']) assertWait(await waitOf(keyLane), 60)
+    await pass(59)
+    for (const keyLane of ['empty', 'refused']) assert.ok((await waitOf(keyLane)) > 0)
+    await pass(1)
+    for (const keyLane of ['answered', 'empty', 'refused']) await takeOne(keyLane)
+  })
+
   it('that hit a rate limit makes every job with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
