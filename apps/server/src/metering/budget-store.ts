@@ -136,6 +136,13 @@ export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): P
 /** Between the id of a provider and the name of its part. */
 export const partSeparator = '/'
 
+/**
+ * A probe is never planned more than half an hour ahead. One that is further away was planned before the clock was set
+ * back, and is due.
+ */
+export const toProbeAt = (present: string): string =>
+  `case when probe_at > ${present} + interval '1 hour' then ${present} else probe_at end`
+
 export interface CircuitState {
   failing_since: string
   open: boolean
@@ -190,7 +197,7 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
   }>(
     `with failing as materialized (
        select provider_id, failing_since, opened_at is not null as open, probes,
-         greatest(0, ceil(1000 * extract(epoch from coalesce(probe_at, $3::timestamptz) - $3::timestamptz)))::double precision
+         greatest(0, ceil(1000 * extract(epoch from coalesce(${toProbeAt('$3::timestamptz')}, $3::timestamptz) - $3::timestamptz)))::double precision
            as wait_ms
        from circuits where provider_id = $4::text or starts_with(provider_id, $4::text || '${partSeparator}')
      ), circuit as materialized (select * from failing where provider_id = $4::text

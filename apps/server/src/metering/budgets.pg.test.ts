@@ -15,6 +15,8 @@ import {
   type BucketRequest,
   type CallRequest,
 } from './budget-store.ts'
+import { claimProbe } from './circuit-store.ts'
+import { findCircuitOpen } from './circuits.ts'
 
 // The rates are so slow that nothing is refilled while a test runs; time passes by moving the clock.
 const slow = { capacities: [20, 20, 10], refills: [1 / 1_000, 1 / 2_000, 1 / 4_000] }
@@ -229,6 +231,19 @@ describe('a call to a provider', () => {
     await pass(91)
     const due = await ask(db)
     assert.deepEqual([due.circuit?.open, due.circuit?.wait_ms, due.waitMs], [true, 0, 0])
+  })
+
+  it('may probe when the clock was set back since the probe was planned', async (t) => {
+    const { db } = await open(t)
+    await db.execute(
+      `insert into circuits (provider_id, failures, failing_users, failing_since, opened_at, probe_at)
+       values ('kraken', 5, '{}', $1::timestamptz, $1::timestamptz, $1::timestamptz + interval '1 day')`,
+      [db.now()],
+    )
+    assert.equal(await findCircuitOpen(db, 'kraken'), undefined)
+    assert.equal((await ask(db)).circuit?.wait_ms, 0)
+    assert.equal(await claimProbe(db, 'kraken', { leaseMs: 30_000, laterMs: 0 }), true)
+    assert.equal((await ask(db)).circuit?.wait_ms, 30_000)
   })
 })
 

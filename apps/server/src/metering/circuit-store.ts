@@ -3,7 +3,7 @@
  * the whole fleet agrees on when a probe is due.
  */
 import type { Sql } from '../db/index.ts'
-import type { CircuitState } from './budget-store.ts'
+import { toProbeAt, type CircuitState } from './budget-store.ts'
 
 export interface OutageRow {
   failures: number
@@ -17,7 +17,7 @@ export interface OutageRow {
 export async function findOpenCircuit(sql: Sql, providerId: string): Promise<CircuitState | undefined> {
   return sql.maybeRow<CircuitState>(
     `select failing_since, true as open, probes,
-       greatest(0, ceil(1000 * extract(epoch from probe_at - $2::timestamptz)))::double precision as wait_ms
+       greatest(0, ceil(1000 * extract(epoch from ${toProbeAt('$2::timestamptz')} - $2::timestamptz)))::double precision as wait_ms
      from circuits where provider_id = $1 and opened_at is not null`,
     [providerId, sql.now()],
   )
@@ -35,7 +35,7 @@ export async function claimProbe(
   const claimed = await sql.execute(
     `update circuits set probe_at = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
      where provider_id = $1 and opened_at is not null
-       and probe_at <= $3::timestamptz - make_interval(secs => $4::double precision / 1000)`,
+       and ${toProbeAt('$3::timestamptz')} <= $3::timestamptz - make_interval(secs => $4::double precision / 1000)`,
     [providerId, leaseMs, sql.now(), laterMs],
   )
   return claimed === 1
