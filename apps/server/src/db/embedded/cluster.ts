@@ -108,7 +108,7 @@ async function refuseShared(dataDirectory: string): Promise<void> {
   if (uid !== undefined && owner !== uid && owner !== 0) {
     throw new Error(
       `The data directory ${dataDirectory} belongs to uid ${owner}, and this process runs as uid ${uid}. ` +
-        `Run it as that user, or hand the directory over: sudo chown ${uid} ${dataDirectory}`,
+        `Run this as that user${uid === 0 ? `: sudo -u '#${owner}' …` : ', or choose another with ASSAY_DATA_DIRECTORY.'}`,
     )
   }
   if ((mode & 0o002) !== 0) {
