@@ -15,6 +15,7 @@ const sizes: Readonly<Record<string, BrowserContextOptions>> = {
 
 const field = 'Address, extended public key or descriptor'
 const seedPhrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const numberedPhrase = seedPhrase.replaceAll(' ', ' 2. ')
 const xprv =
   'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi'
 const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
@@ -100,6 +101,19 @@ describe('a wallet in the widget', () => {
       assert.equal(await page.getByLabel(field).inputValue(), address)
     }))
 
+  it('a wallet that was pasted is kept by the page alone, and not by the browser', () =>
+    visit({}, async (page) => {
+      const { extended_public_key: key = '' } = await mintWallet('nested_segwit')
+      await page.getByRole('combobox').fill(key)
+      await offerOf(page, 'Bitcoin').click()
+      await page.getByText('This is an extended public key for Bitcoin.').waitFor()
+      const kept = await page.evaluate<string>(
+        'JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state])',
+      )
+      assert.ok(kept.includes('bitcoin'))
+      assert.ok(!kept.includes(key))
+    }))
+
   it('a search for Phantom finds Solana and says where its address is, which is distinguished from those of other chains', () =>
     visit({}, async (page) => {
       const { address = '' } = await mintWallet('odd', 'solana')
@@ -133,6 +147,7 @@ describe('a wallet in the widget', () => {
       page.on('request', (request) => requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
       for (const [text, words] of [
         [seedPhrase, 'These are your recovery words.'],
+        [numberedPhrase, 'These are your recovery words.'],
         [xprv, 'This is an extended private key'],
         [`wpkh(${xprv}/0/*)`, 'This is an extended private key'],
         [wif, 'This is a private key, which gives'],
@@ -161,6 +176,7 @@ describe('a wallet in the widget', () => {
       page.on('request', (request) => requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
       for (const [text, words] of [
         [seedPhrase, 'These are your recovery words.'],
+        [numberedPhrase, 'These are your recovery words.'],
         [xprv, 'This is an extended private key'],
         [wif, 'This is a private key, which gives'],
         ['e9'.repeat(32), 'This is a private key or a transaction ID.'],

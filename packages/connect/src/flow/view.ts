@@ -12,8 +12,6 @@ export type View =
       name: 'credentials'
       providerId: string
       connectionId: string | null
-      /** The text that was pasted into the search. */
-      address?: string
       /** The person chose a key although the provider offers sign-in, too. */
       byKey?: boolean
       /** The wallet app that was searched for. */

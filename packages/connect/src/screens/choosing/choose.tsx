@@ -32,10 +32,9 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
 
   const choose = (provider: Provider): void => {
     const walletApp = findWalletApp(provider, query)?.name
-    const chosen = {
-      ...(walletApp === undefined ? {} : { walletApp }),
-      ...(offer !== undefined && 'wallet' in offer ? { address: offer.wallet.value } : {}),
-    }
+    // Not in the view, which the browser keeps: an extended public key shows every address of its owner.
+    if (offer !== undefined && 'wallet' in offer) flow.draft.keep(provider.provider_id, { address: offer.wallet.value })
+    const chosen = walletApp === undefined ? {} : { walletApp }
     flow.go({ name: 'credentials', providerId: provider.provider_id, connectionId: null, ...chosen })
   }
   const onPoint = (provider: Provider): void => setActive(listed.indexOf(provider))

@@ -119,7 +119,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
   const { t } = useSpeech()
   const fields = fieldsOf(provider)
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
-    () => flow.draft.find(provider.provider_id) ?? startValues(fields, view.address),
+    () => flow.draft.find(provider.provider_id) ?? {},
   )
   const remarks = useMemo(() => examineValues(provider, fields, values, isWallet), [provider, values])
   // The provider does not report the rights of a key, so the user confirms them.
@@ -176,7 +176,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           isWallet={isWallet}
           repairs={view.connectionId !== null && !isWallet}
           // A wallet goes into the one field that there is, whichever kind it is.
-          onFields={(given) => set(isWallet ? startValues(fields, Object.values(given)[0]) : given)}
+          onFields={(given) => set(isWallet ? toWalletValues(fields, Object.values(given)[0]) : given)}
         />
       )}
     </form>
@@ -223,7 +223,7 @@ function fieldsOf({ credential_fields, connection_types }: Provider): Credential
   return first === undefined ? [] : [{ ...first, required: true }]
 }
 
-function startValues(fields: readonly CredentialField[], address: string | undefined): Record<string, string> {
+function toWalletValues(fields: readonly CredentialField[], address: string | undefined): Record<string, string> {
   const first = fields[0]
   return first === undefined || address === undefined ? {} : { [first.name]: address }
 }
