@@ -20,10 +20,14 @@ const phraseWordsMin = 12
 const keyBytesMin = 32
 /** WIF: https://en.bitcoin.it/wiki/Wallet_import_format; mainnet and testnet version bytes. */
 const wifVersions = new Set([0x80, 0xef])
+/** Decoding takes time, and a person pastes one key. */
+const wifsMax = 4
 
 /** Finds it also behind a label, inside a descriptor, or in a list with numbers and marks of its own. */
 export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   const trimmed = text.trim()
+  // An RSA key is so long that one of some ten thousand has something like an extended key in its base64.
+  if (trimmed.startsWith('-----BEGIN')) return undefined
   const pieces = splitPieces(trimmed)
   const words = pieces.filter((piece) => !/^\d{1,2}$/.test(piece))
   if (hasRun(words, isPhraseWord, phraseWordsMin)) return 'seed_phrase'
@@ -39,7 +43,7 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
  * them.
  */
 function splitPieces(text: string): string[] {
-  return text.normalize('NFKC').match(/\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+/gu) ?? []
+  return text.match(/\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+/gu) ?? []
 }
 
 /** Whether at least so many in a row fit. */
@@ -52,11 +56,14 @@ function hasRun(pieces: readonly string[], fits: (piece: string) => boolean, len
 }
 
 /**
- * Words of the lists have three to eight letters, in scripts without capitals also two. A secret of random characters
- * has none of these in a row, because it mixes capitals with small letters. A field of one line drops the line ends of a
- * list, which joins the number of the next word to the one before.
+ * Words of the lists have three to eight letters, in scripts without capitals also two, or more where a letter is written
+ * in parts. A secret of random characters has none of these in a row, because it mixes capitals with small letters. A
+ * field of one line drops the line ends of a list, which joins the number of the next word to the one before.
+ *
+ * The marks of a letter are skipped: normalising would take the square of the length where they are many.
  */
-const phraseWord = /^\d{0,2}(?:\p{Script=Han}|[\p{Lo}\p{M}]{2,9}|\p{L}[\p{Ll}\p{M}]{2,8}|[\p{Lu}\p{M}]{3,9})\d{0,2}$/u
+const phraseWord =
+  /^\d{0,2}(?:\p{Script=Han}|(?:\p{Lo}\p{M}*){2,18}|\p{L}\p{M}*(?:\p{Ll}\p{M}*){2,8}|(?:\p{Lu}\p{M}*){3,9})\d{0,2}$/u
 
 function isPhraseWord(piece: string): boolean {
   return phraseWord.test(piece)
@@ -67,14 +74,14 @@ function isByte(piece: string): boolean {
   return /^\d{1,3}$/.test(piece) && Number(piece) < 256
 }
 
-/** It has 111 characters. A shorter rest would also be found in the base64 of an RSA key. */
+/** It has 111 characters, some of which may be missing. */
 function hasExtendedKey(text: string): boolean {
   return /(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,}/i.test(text)
 }
 
 function hasWif(text: string): boolean {
   const found = text.match(/(?<![1-9A-HJ-NP-Za-km-z])[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])/g)
-  return (found ?? []).some((key) => wifVersions.has(findBase58Check(key)?.[0] ?? 0))
+  return (found ?? []).slice(0, wifsMax).some((key) => wifVersions.has(findBase58Check(key)?.[0] ?? 0))
 }
 
 function isSolanaKey(word: string): boolean {

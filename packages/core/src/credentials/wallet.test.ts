@@ -189,7 +189,7 @@ describe('secrets that must not leave the page', () => {
         assert.ok(!['seed_phrase', 'extended_private_key'].includes(findPrivateMaterial(secret) ?? ''))
       }),
     )
-    const rsa = '/xprv9s21ZrQH143K3QTDL4LXw2F7HE/K3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6'
+    const rsa = `-----BEGIN RSA PRIVATE KEY-----\nMIIJ/${xprv}\n-----END RSA PRIVATE KEY-----`
     assert.equal(findPrivateMaterial(rsa), undefined)
   })
 })
