@@ -99,7 +99,7 @@ async function main([name, ...words]: string[]): Promise<number> {
     return 0
   }
   if (name === 'help' && words[0] !== undefined) return main([words[0], '--help'])
-  if (name === undefined || name === 'help' || name === '--help') {
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     writeLine('Usage: assay <command> [options]\n')
     for (const [command, { summary }] of Object.entries(commands)) writeLine(`  ${command.padEnd(9)} ${summary}`)
     writeLine(

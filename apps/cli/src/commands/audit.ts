@@ -1,4 +1,5 @@
 /** `assay audit export|verify`: the recorded changes, and whether the record is complete. */
+import type { Admin } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine } from '../console.ts'
 import { usage } from '../usage.ts'
@@ -20,8 +21,14 @@ export async function audit(words: string[]): Promise<void> {
 
 function exportTo(tenantId: string): Promise<void> {
   return withAdmin(async (admin) => {
+    await checkTenant(admin, tenantId)
     for await (const line of admin.audit.export(tenantId)) process.stdout.write(line)
   })
+}
+
+/** A mistyped id would otherwise have an unbroken chain, of no entry. */
+async function checkTenant({ tenants }: Pick<Admin, 'tenants'>, tenantId: string): Promise<void> {
+  if (tenantId !== '') await tenants.getTenant(tenantId)
 }
 
 async function verify(
@@ -30,7 +37,10 @@ async function verify(
 ): Promise<void> {
   const known = values.head === undefined ? undefined : parseHead(values.head)
   if (known !== undefined && tenantId === undefined) throw new UsageError('--head needs the tenant it belongs to')
-  const verdicts = await withAdmin((admin) => admin.audit.verify(tenantId, known))
+  const verdicts = await withAdmin(async (admin) => {
+    if (tenantId !== undefined) await checkTenant(admin, tenantId)
+    return admin.audit.verify(tenantId, known)
+  })
   if (verdicts.some(({ broken }) => broken !== null)) process.exitCode = 1
   if (values.json) {
     return writeJson(verdicts.map(({ tenantId: of, entries, broken }) => ({ tenant_id: of || null, entries, broken })))

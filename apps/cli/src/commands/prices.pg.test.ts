@@ -9,9 +9,11 @@ it('assay prices correct replaces the price of a day, and refuses invalid argume
   const { db, connection } = await testDatabase(t)
   const environment = { DATABASE_URL: toDatabaseUrl(connection), ...testKeyTexts('test') }
   const assay = (...words: string[]): Promise<Ended> => run(['prices', ...words], environment)
-  const wrong = await assay('correct', 'crypto:bitcoin', '2024-02-31', '1')
-  assert.equal(wrong.code, 2)
-  assert.match(wrong.err, /^Usage: assay prices correct/m)
+  for (const day of ['2024-02-31', '2025-02-29', '0000-01-01', '2024-3-1']) {
+    const wrong = await assay('correct', 'crypto:bitcoin', day, '1')
+    assert.equal(wrong.code, 2, day)
+    assert.match(wrong.err, /^Usage: assay prices correct/m)
+  }
   const corrected = await assay('correct', 'crypto:bitcoin', '2024-03-01', '61000.50')
   assert.deepEqual([corrected.code, corrected.err], [0, ''])
   const rows = await db.rows(

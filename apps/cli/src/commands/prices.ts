@@ -17,6 +17,6 @@ export async function prices([command, ...words]: string[]): Promise<void> {
 function isDay(text: string | undefined): text is string {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const ms = Date.parse(text)
-  // JavaScript would read 31 February as 3 March.
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+  // JavaScript would read 31 February as 3 March, and has a year 0, which PostgreSQL has not.
+  return text >= '0001' && !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
