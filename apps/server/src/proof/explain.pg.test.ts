@@ -30,7 +30,7 @@ describe('the explanation of a transaction', async () => {
   it('has the provider’s records verbatim, the rule, and the source of each price', async () => {
     const { id, group_key, document } = await findTrade(ref)
     const { records, rule, connector, prices, match } = await explain(id)
-    assert.deepEqual([rule, connector, match], ['venue: trade', { provider_id: 'kraken', version: 2 }, null])
+    assert.deepEqual([rule, connector, match], ['venue: trade', { provider_id: 'kraken', version: 3 }, null])
     const { ledger } = await engine.control<{ ledger: { id: string; refid: string; amount: string }[] }>(
       `accounts/${ref.accountId}/state`,
     )

@@ -20,7 +20,7 @@ import { readAssetCode } from './assets.ts'
 
 export const connector: Connector = {
   providerId: krakenDefinition.metadata.provider_id,
-  version: 2,
+  version: 3,
   budget: {
     buckets: [
       {

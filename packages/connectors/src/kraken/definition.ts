@@ -79,7 +79,7 @@ export const krakenDefinition = {
   listsEveryMovement: true,
   settlesMs: 2_000,
   // 2: a withdrawal on hold has left the balance.
-  connectorVersion: 2,
+  connectorVersion: 3,
   baseUrl: 'https://api.kraken.com',
 } as const satisfies ProviderDefinition
 

@@ -110,6 +110,21 @@ describe('trades and purchases', () => {
     assert.deepEqual(draft.incomplete, ['inputs'])
   })
 
+  it('a conversion between two wallets of one asset is a move, not a failed conversion', () => {
+    // In April 2023, when withdrawals of staked ether were enabled.
+    const rows: Row[] = [
+      ['conversion', 'ETH2.S', '-0.0600000000'],
+      ['conversion', 'XETH', '0.0600000000'],
+    ]
+    const draft = only(rows.map((row) => ledger(row)))
+    assert.deepEqual([told(draft), draft.status], ['input_and_output staking_unlock +0.06 ETH −0.06 ETH', 'confirmed'])
+    assert.deepEqual(
+      [...draft.inputs, ...draft.outputs].map(({ place }) => place),
+      [undefined, 'staked'],
+    )
+    assert.equal(draft.naturalKey, `exchange:${refid}`)
+  })
+
   it('a trade that Kraken took back has failed', () => {
     const draft = only(['1', '-1'].map((amount) => ledger(['trade', 'XXBT', amount])))
     assert.deepEqual([told(draft), draft.status], ['input_and_output trade', 'failed'])

@@ -135,6 +135,8 @@ function toExchangeDraft(rows: Rows): TransactionDraft {
   if (legs.inputs.length === 0 && legs.outputs.length === 0) {
     const undone = legs.fees.length === 0 && rows.some((row) => !isZero(row.amount))
     if (!undone) return toLeglessDraft(rows, legs)
+    // Codes of several wallets are one asset. What cancels out between them was moved, not taken back.
+    if (new Set(rows.map(({ walletKind }) => walletKind)).size > 1) return toMoveDraft(rows)
     return toDraft(rows, legs, { type: 'input_and_output', category }, { status: 'failed' })
   }
   return toUnknownDraft(rows, legs, { category, incomplete: [legs.inputs.length > 0 ? 'outputs' : 'inputs'] })
