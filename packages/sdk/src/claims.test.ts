@@ -12,13 +12,37 @@ describe('a statement that a stranger hands in', async () => {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const jwks = { keys: [{ ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'key' }] }
   const head = encode({ alg: 'ES256', typ: 'assay-claim+jwt', kid: 'key' })
-  const body = encode({ iss: issuer, aud: 'a bank', exp: Date.now() / 1_000 + 60, holds: true })
+  const dayMs = 86_400_000
+  const signedAt = Math.floor(Date.now() / 1_000)
+  const times = { iat: signedAt, exp: signedAt + 60, as_of: new Date(signedAt * 1_000 - 2 * dayMs).toISOString() }
+  const body = encode({ iss: issuer, aud: 'a bank', ...times, holds: true })
   const hash = { name: 'ECDSA', hash: 'SHA-256' }
-  const signed = await crypto.subtle.sign(hash, privateKey, Buffer.from(`${head}.${body}`))
-  const signature = Buffer.from(signed).toString('base64url')
+  const signatureOf = async (text: string): Promise<string> =>
+    Buffer.from(await crypto.subtle.sign(hash, privateKey, Buffer.from(text))).toString('base64url')
+  const signature = await signatureOf(`${head}.${body}`)
 
   it('is believed as it was signed', async () => {
     assert.equal((await verifyClaim(`${head}.${body}.${signature}`, { ...options, jwks })).holds, true)
+  })
+
+  it('is refused when it is about an earlier time, unless that is asked for', async () => {
+    const sign = async (asOf: unknown): Promise<string> => {
+      const past = encode({ iss: issuer, aud: 'a bank', ...times, as_of: asOf, holds: true })
+      return `${head}.${past}.${await signatureOf(`${head}.${past}`)}`
+    }
+    const asOfMs = signedAt * 1_000 - 2 * dayMs - 1
+    const past = await sign(new Date(asOfMs).toISOString())
+    await assert.rejects(verifyClaim(past, { ...options, jwks }), {
+      name: 'ClaimError',
+      message: /is about an earlier time, \d{4}-/,
+    })
+    assert.equal((await verifyClaim(past, { ...options, jwks, ageMaxMs: 2 * dayMs + 1 })).holds, true)
+    const longAgo = await sign('2017-01-01T00:00:00.000Z')
+    await assert.rejects(verifyClaim(longAgo, { ...options, jwks, ageMaxMs: 30 * dayMs }), { name: 'ClaimError' })
+    assert.equal((await verifyClaim(longAgo, { ...options, jwks, ageMaxMs: Infinity })).holds, true)
+    for (const odd of [undefined, 'yesterday', null]) {
+      await assert.rejects(verifyClaim(await sign(odd), { ...options, jwks }), { name: 'ClaimError' })
+    }
   })
 
   const malformed = {

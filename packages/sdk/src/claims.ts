@@ -17,6 +17,11 @@ export interface VerifyClaimOptions {
   nowMs?: number | undefined
   /** Statements of a sandbox describe invented money and are refused unless you set this. */
   acceptSandbox?: boolean | undefined
+  /**
+   * How long before it was signed the moment that a statement is about (`as_of`) may be; default: two days. Whoever asks
+   * for a claim chooses the moment, so with `Infinity` you have to look at `as_of` yourself.
+   */
+  ageMaxMs?: number | undefined
 }
 
 export interface VerifiedClaim {
@@ -39,6 +44,9 @@ export interface VerifiedClaim {
 
 /** A statement has about 700 characters; it comes from the person who wants it to be believed. */
 const lengthMax = 8_192
+
+/** A claim about the present is about the oldest of its readings, and by default a service counts none that is older than a day. */
+const ageMaxDefaultMs = 2 * 86_400_000
 
 /**
  * What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError
@@ -63,10 +71,14 @@ export async function verifyClaim(statement: string, options: VerifyClaimOptions
   return claim
 }
 
-function checkTerms(claim: VerifiedClaim, { issuer, audience, nowMs = Date.now(), acceptSandbox }: VerifyClaimOptions) {
+function checkTerms(claim: VerifiedClaim, options: VerifyClaimOptions): void {
+  const { issuer, audience, nowMs = Date.now(), acceptSandbox, ageMaxMs = ageMaxDefaultMs } = options
   if (claim.iss !== issuer) throw new ClaimError('the statement comes from another issuer')
   if (claim.aud !== audience) throw new ClaimError('the statement was made for another audience')
   if (!(nowMs / 1000 < claim.exp)) throw new ClaimError('the statement has expired')
+  if (!(claim.iat * 1000 - Date.parse(claim.as_of) <= ageMaxMs)) {
+    throw new ClaimError(`the statement is about an earlier time, ${claim.as_of}`)
+  }
   if (claim.sandbox === true && acceptSandbox !== true) throw new ClaimError('the statement comes from a sandbox')
 }
 
