@@ -110,7 +110,10 @@ const unified = {
 const ownId = z.string().min(1).optional().catch(undefined)
 const time = ms.optional().catch(undefined)
 /** What is known of a row, whatever else is wrong with it. */
-const identitySchema = z.object({ id: ownId, order: ownId, timestamp: time, updated: time })
+const identitySchema = z.object({
+  ...{ id: ownId, order: ownId, timestamp: time, updated: time },
+  ...{ direction: ownId, amount: amount.catch(undefined) },
+})
 type Identity = z.infer<typeof identitySchema>
 const statusSchema = z.object({ status: text.catch(undefined) })
 
@@ -192,12 +195,22 @@ function readRow(
 /**
  * The key of a row with an id. It is the same whether or not the rest of the row can be read.
  *
+ * Some ledgers have one id for all entries of an order or a conversion, as ccxt reads them (Crypto.com). An entry is
+ * never changed, so what it says is part of its key, except for its currency: ccxt may call that otherwise later.
+ *
  * Many exchanges number trades per market, but the market must not be part of the key: ccxt takes its name from the
  * current list of markets, so a trade would get another key when its pair is delisted. Two trades with the same number
  * differ in their time or their order.
  */
-function findKey(stream: StreamName, { id, order = '', timestamp }: Identity): string | undefined {
+function findKey(
+  stream: StreamName,
+  { id, order = '', timestamp, direction, amount: moved }: Identity,
+): string | undefined {
   if (id === undefined) return undefined
+  if (stream === 'ledger') {
+    const said = [timestamp, direction, findDecimal(moved ?? '') ?? moved]
+    return toKey(`${id}:${hash(JSON.stringify(said)).slice(0, 16)}`)
+  }
   if (stream !== 'trades') return toKey(id)
   return timestamp === undefined ? undefined : toKey(`${timestamp}:${order}#${id}`)
 }
