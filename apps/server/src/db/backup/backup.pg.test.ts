@@ -357,4 +357,15 @@ describe('a restore', () => {
     await assert.rejects(restoreFrom('with.tar.gz', 'other-keys'), /holds other keys/)
     assert.deepEqual(await readdir(inRoot('other-keys')), ['sealing.keys'])
   })
+
+  test('never replaces the keys that an earlier restore has put aside', async () => {
+    await restoreFrom('with.tar.gz', 'twice')
+    await writeFile(inRoot('twice/sealing.keys.replaced'), 'the only copy')
+    // The same keys need no place.
+    await restoreFrom('with.tar.gz', 'twice', { replace: true })
+    await writeFile(inRoot('twice/sealing.keys'), 'other keys')
+    await assert.rejects(restoreFrom('with.tar.gz', 'twice', { replace: true }), /\.replaced holds the keys of an/)
+    assert.equal(await readFile(inRoot('twice/sealing.keys.replaced'), 'utf8'), 'the only copy')
+    assert.equal(await readFile(inRoot('twice/sealing.keys'), 'utf8'), 'other keys')
+  })
 })

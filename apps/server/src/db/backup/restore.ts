@@ -4,7 +4,20 @@
  * one. A restore that fails or is killed before that changes nothing.
  */
 import { existsSync } from 'node:fs'
-import { lchown, mkdir, open, readdir, readFile, realpath, rename, rmdir, statfs, writeFile } from 'node:fs/promises'
+import {
+  lchown,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  statfs,
+  writeFile,
+} from 'node:fs/promises'
 import path from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
@@ -107,7 +120,7 @@ async function restoreInto(claim: Claim, archive: OpenedArchive, options: Restor
 }
 
 /** What a data directory may hold before a restore: our own claim, the keys, and remains of a killed start or claim. */
-const expected = new Set(['owner.json', 'database.password', keysName, 'postgres.draft'])
+const expected = new Set(['owner.json', 'database.password', keysName, `${keysName}.draft`, 'postgres.draft'])
 const isExpected = (name: string): boolean =>
   expected.has(name) || name.startsWith('owner.json.') || name.startsWith(socketPrefix)
 
@@ -142,10 +155,17 @@ function noRoom({ size_bytes }: Description, dataDirectory: string): Error {
 }
 
 async function refuseOtherKeys(file: string, keys: string, replace: boolean): Promise<void> {
-  if (replace || !existsSync(file) || (await readFile(file, 'utf8')) === keys) return
-  throw new Error(
-    `${file} holds other keys than the backup. Move it away, or say --replace: it is then kept as ${file}.replaced.`,
-  )
+  if (!existsSync(file) || (await readFile(file, 'utf8')) === keys) return
+  if (!replace) {
+    throw new Error(
+      `${file} holds other keys than the backup. Move it away, or say --replace: it is then kept as ${file}.replaced.`,
+    )
+  }
+  if (existsSync(`${file}.replaced`)) {
+    throw new Error(
+      `${file}.replaced holds the keys of an earlier restore, and may be the only copy. Move it away first.`,
+    )
+  }
 }
 
 /** Returns the key ring, if there is one. When it returns, the archive was complete and undamaged. */
@@ -206,9 +226,13 @@ async function prove(draft: Cluster, signal: AbortSignal): Promise<void> {
 async function putKeys(file: string, keys: string): Promise<void> {
   if (existsSync(file)) {
     if ((await readFile(file, 'utf8')) === keys) return
-    await rename(file, `${file}.replaced`)
+    await link(file, `${file}.replaced`)
   }
-  await writeFile(file, keys, { mode: 0o600, flag: 'wx', flush: true })
+  // A start that finds no keys would make new ones, so there is no moment without.
+  const draft = `${file}.draft`
+  await rm(draft, { force: true })
+  await writeFile(draft, keys, { mode: 0o600, flag: 'wx', flush: true })
+  await rename(draft, file)
 }
 
 async function takePlace(cluster: Cluster, draft: Cluster): Promise<void> {
