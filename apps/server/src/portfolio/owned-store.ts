@@ -129,10 +129,10 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
   where ${ofConnection('t', 's')} and t.occurred_at between m.at - interval '8 hours' and m.at
     and t.category in ('fee', 'other')))`
 
-// What a reading near the moment found: the same as a reading before it did, or the history leads back from it. An asset
-// that is in neither was not found. (Rows of observed_balances are thinned out, but never at the newest readings.)
+// What a reading near the moment found: the same as a reading before it did, or what the history leads back from. Where
+// it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows of observed_balances are thinned out, but never at the newest readings.)
 const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
-  when n.before_at is null and r.next_at <= n.after_at then ${total} else 0 end`
+  when n.before_at is null and r.next_at <= n.after_at then least(${total}, r.next_liquid + r.next_staked) else 0 end`
 
 const ownedText = knownUserText({
   columns,
