@@ -1,6 +1,7 @@
 /** What a transaction is made of, and what it was before. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 import type { Explanation } from './explain.ts'
@@ -10,6 +11,11 @@ describe('the explanation of a transaction', async () => {
   const { db } = engine
   const ref = await engine.connect(await engine.newOwner(), 'default')
   await engine.drain({ delayed: true })
+  // On a busy machine prices come after the transactions.
+  await until('every price', async () => {
+    await engine.ledger.reprice()
+    return (await db.rows('select from awaited_prices where not priced limit 1')).length === 0 ? true : undefined
+  })
 
   const explain = async (id: string): Promise<Explanation> => {
     const found = await engine.proof.explain(ref, `txn_${id.replaceAll('-', '')}`)

@@ -282,6 +282,9 @@ describe('lists that are read at once', async () => {
     provider.pageSize = 1
     provider.answer = async ({ partition, pageMark: position }, page) => {
       if (partition === 'B' && position === '9') {
+        // Its first commit waits for those of the other lists.
+        const find = () => db.rows("select from stream_bookmarks where partition = 'B'")
+        await until('a bookmark', async () => ((await find()).length > 0 ? true : undefined))
         await db.execute("update stream_bookmarks set position = '15' where partition = 'B'")
       }
       return page
