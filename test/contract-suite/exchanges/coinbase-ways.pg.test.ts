@@ -143,12 +143,12 @@ describe('Coinbase', async () => {
 
   it('a send that was pending is confirmed later, and keeps its id', async () => {
     const account = await mint('default')
+    const { ids } = await control<{ ids: string[] }>('POST', `accounts/${account.account_id}/entries`, {
+      entries: [{ type: 'send', asset: 'BTC', amount: '-0.001' }],
+    })
+    const [id = ''] = ids
+    await control('POST', `accounts/${account.account_id}/records`, { id, status: 'pending' })
     const ref = await connect(keyOf(account))
-    const { transactions } = await control<{ transactions: { id: string; type: string; status: string }[] }>(
-      'GET',
-      `accounts/${account.account_id}/state`,
-    )
-    const id = transactions.find(({ type, status }) => type === 'send' && status === 'pending')?.id ?? ''
     const find = async (): Promise<{ id: string; status: string | undefined } | undefined> => {
       const rows = await listTransactions(db, ref)
       const row = rows.find(({ document }) => document.includes(`"provider_reference":"${id}"`))
