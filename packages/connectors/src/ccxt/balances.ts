@@ -111,12 +111,24 @@ function mayHaveOpenLoss(
   const found = valueAt(answer, at)
   if (found === undefined || member === undefined) return found !== undefined
   return [found].flat().some((row) => {
-    const text = textAt(row, member)
-    // The account has no such amount.
-    if (text === '') return false
-    const gained = text === undefined ? undefined : findDecimal(text)
+    const gained = findGain(row, member)
     return gained === undefined || isNegative(gained)
   })
+}
+
+/** Undefined where it cannot be read. An account has no such amount where the exchange leaves it empty. */
+function findGain(row: unknown, amount: NonNullable<OpenLosses['amount']>): Decimal | undefined {
+  if (typeof amount === 'string') {
+    const text = textAt(row, amount)
+    return text === '' ? zero : findDecimal(text ?? '')
+  }
+  const left = textAt(row, amount.left)
+  if (left === '') return zero
+  const all = findDecimal(left ?? '')
+  const balance = findDecimal(textAt(row, amount.balance) ?? '')
+  const loans = findDecimal(textAt(row, amount.borrowed) || '0')
+  if (all === undefined || balance === undefined || loans === undefined) return undefined
+  return add(subtract(all, balance), loans)
 }
 
 const loanRows = z.array(z.record(z.string(), z.unknown())).catch([])

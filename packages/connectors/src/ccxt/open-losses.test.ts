@@ -17,11 +17,14 @@ async function readBalances(providerId: string, answer: (path: string, url: URL)
   return createCcxtConnector(providerId).open(key, io).fetchBalances({})
 }
 
-/** bybit-exchange.github.io/docs/v5/account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl …". */
-function answerBybit(unrealisedPnl: readonly (string | undefined)[]) {
-  const coin = unrealisedPnl.map((pnl, at) => ({
-    ...{ coin: ['BTC', 'USDT'][at], walletBalance: '1', spotBorrow: '0', borrowAmount: '0', accruedInterest: '0' },
-    ...{ availableToWithdraw: '', locked: '0', totalPositionIM: '0', totalOrderIM: '0', unrealisedPnl: pnl },
+/**
+ * bybit-exchange.github.io/docs/v5/account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl + Asset
+ * Option Value". The first two are 5 and 2 here.
+ */
+function answerBybit(equities: readonly (string | undefined)[]) {
+  const coin = equities.map((equity, at) => ({
+    ...{ coin: ['BTC', 'USDT'][at], walletBalance: '5', spotBorrow: '2', borrowAmount: '2', accruedInterest: '0' },
+    ...{ availableToWithdraw: '', locked: '0', totalPositionIM: '0', totalOrderIM: '0', unrealisedPnl: '0', equity },
   }))
   const instrument = {
     ...{ symbol: 'BTCUSDT', baseCoin: 'BTC', quoteCoin: 'USDT', status: 'Trading' },
@@ -64,13 +67,17 @@ function answerGate(isUnified: boolean) {
 
 describe('losses of open contracts', () => {
   it('Bybit: are not in the balances, and show beside them', async () => {
-    const mayHaveLost = async (...pnl: (string | undefined)[]): Promise<boolean | undefined> =>
-      (await readBalances('bybit', answerBybit(pnl))).mayHaveLost
-    assert.equal(await mayHaveLost('0', ''), undefined)
-    assert.equal(await mayHaveLost('0', '5'), undefined, 'a profit that is not booked takes nothing away')
-    assert.equal(await mayHaveLost('3', '-0.00000001'), true)
-    assert.equal(await mayHaveLost('0', undefined), true)
-    const read = await readBalances('bybit', answerBybit(['-0.5']))
+    const mayHaveLost = async (...equities: (string | undefined)[]): Promise<boolean | undefined> =>
+      (await readBalances('bybit', answerBybit(equities))).mayHaveLost
+    assert.equal(await mayHaveLost('3', ''), undefined)
+    assert.equal(await mayHaveLost('3', '8'), undefined, 'a profit that is not booked takes nothing away')
+    assert.equal(
+      await mayHaveLost('6', '2.99999999'),
+      true,
+      'options that were sold may have no loss, and owe their worth',
+    )
+    assert.equal(await mayHaveLost('3', undefined), true)
+    const read = await readBalances('bybit', answerBybit(['2.5']))
     assert.deepEqual([read.isInDoubt, read.unreadable], [undefined, undefined], 'the sums are right')
   })
 

@@ -87,8 +87,11 @@ interface NumberedCoins {
 export interface OpenLosses {
   /** Only in an answer of the exchange that has something here; '' is every answer. */
   at: string
-  /** The member of the rows there that is below zero when something was lost. Without it, the answer does not say. */
-  amount?: string
+  /**
+   * The member of the rows there that is below zero when something was lost, or those with what is left after all losses
+   * and with the balance, before its loans are deducted. Without it, the answer does not say.
+   */
+  amount?: string | { left: string; balance: string; borrowed: string }
   /** Only in the wallet with these parameters. */
   wallet?: WalletParams
 }
@@ -177,7 +180,11 @@ const bybit: About = {
   launched: '2018-03-01',
   wallets: [{}, { type: 'funding' }],
   borrowed: { rows: 'result.list.0.coin', currency: 'coin', amount: 'spotBorrow' },
-  openLosses: { at: 'result.list.0.coin', amount: 'unrealisedPnl' },
+  // `unrealisedPnl` lacks options: their seller has the premium in the balance, and what they are worth beside it.
+  openLosses: {
+    at: 'result.list.0.coin',
+    amount: { left: 'equity', balance: 'walletBalance', borrowed: 'spotBorrow' },
+  },
   rights: {
     kind: 'flag',
     endpoint: 'privateGetV5UserQueryApi',
