@@ -65,6 +65,21 @@ function answerGate(isUnified: boolean) {
   }
 }
 
+/** docs.alpaca.markets, "Get account" and "All open positions". The account has 10000 dollars of its own. */
+function answerAlpaca(cash: string, shortValue: string) {
+  const values = { long_market_value: '0', short_market_value: shortValue, position_market_value: shortValue }
+  const pair = {
+    ...{ class: 'crypto', symbol: 'BTC/USD', status: 'active' },
+    ...{ tradable: true, price_increment: '1' },
+  }
+  const answers: Readonly<Record<string, unknown>> = {
+    '/v2/assets': [pair],
+    '/v2/account': { currency: 'USD', cash, equity: '10000', ...values },
+    '/v2/positions': [{ symbol: 'AAPL', qty: '-100', qty_available: '-100', market_value: shortValue }],
+  }
+  return (path: string): unknown => answers[path]
+}
+
 describe('losses of open contracts', () => {
   it('Bybit: are not in the balances, and show beside them', async () => {
     const mayHaveLost = async (...equities: (string | undefined)[]): Promise<boolean | undefined> =>
@@ -86,6 +101,13 @@ describe('losses of open contracts', () => {
     const exchange = ['exchange', 'BTC', 1, 0, 1]
     assert.equal((await read([exchange, ['margin', 'BTC', 0, 0, 0]])).mayHaveLost, undefined)
     assert.equal((await read([exchange, ['margin', 'BTC', 0.5, 0, 0.5]])).mayHaveLost, true)
+  })
+
+  it('Alpaca: are what has to be paid for shares that were sold short, whose price is in the cash', async () => {
+    const owning = await readBalances('alpaca', answerAlpaca('10000', '0'))
+    assert.deepEqual([owning.mayHaveLost, owning.balances.map(({ liquid }) => liquid)], [undefined, ['10000']])
+    const owing = await readBalances('alpaca', answerAlpaca('30000', '-20000'))
+    assert.deepEqual([owing.mayHaveLost, owing.balances.map(({ liquid }) => liquid)], [true, ['30000']])
   })
 
   it('Gate: may be in the one wallet of a unified account', async () => {

@@ -307,7 +307,9 @@ const cryptocomTransfers: ListAbout = {
 }
 
 const abouts: Readonly<Record<string, About>> = {
-  alpaca: { aliases: ['Alpaca Markets'] },
+  // docs.alpaca.markets, "Account": "equity = cash + long_market_value + short_market_value". Whoever sells shares or options
+  // short has their price in the cash. What has to be bought back is a position, and ccxt reads those of coins only.
+  alpaca: { aliases: ['Alpaca Markets'], openLosses: { at: 'account', amount: 'short_market_value' } },
   // docs.backpack.exchange, "Get balances": coins and contracts share them.
   backpack: { openLosses: { at: '' } },
   bequant: hitbtc,
