@@ -16,7 +16,7 @@ import type { Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { knownUserText } from './authorized-read-store.ts'
-import { dayOf, graded, heldColumns, heldCtes, ofConnection, price } from './positions-at-store.ts'
+import { dayOf, graded, heldColumns, heldCtes, ledBackCte, ofConnection, price } from './positions-at-store.ts'
 
 export interface OwnedRequest {
   /** The latest moment that is wanted; undefined for the newest to which all accounts that are fresh were read. */
@@ -85,6 +85,9 @@ const nearReadings = `
   group by s.connection_key, m.at`
 
 const total = 'h.liquid + h.staked'
+// From the judged reading. A reading of an account with several wallets finds a coin twice that is moved from one to
+// another while it is made, and only the sums of the judged reading were looked at.
+const ledBack = 'b.liquid + b.staked'
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
 // price, though the moment that is known may have been yesterday.
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
@@ -134,10 +137,16 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
 const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
   when n.before_at is null and r.next_at <= n.after_at then least(${total}, r.next_liquid + r.next_staked) else 0 end`
 
+// The judged reading itself may have found a coin twice beside the record of its move.
+const heldEarlier = `coalesce((
+  select o.liquid + o.staked from observed_balances o
+  where ${ofConnection('o', 's')} and o.asset_key = h.asset_key and o.observed_at <= m.at and o.observed_at < s.read_at
+  order by o.observed_at desc limit 1), 0)`
+
 const ownedText = knownUserText({
   columns,
   result: `select * from (
-    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')},
+    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')}, ${ledBackCte},
     near as materialized (${nearReadings}),
     counted as (
       select h.connection_key,
@@ -148,14 +157,15 @@ const ownedText = knownUserText({
       from moment m cross join (${graded('h.before <> 0')}) h
       join shown s on s.connection_key = h.connection_key
       join around r on r.connection_key = h.connection_key and r.asset_key = h.asset_key
+      join led_back b on b.connection_key = h.connection_key and b.asset_key = h.asset_key
       left join near n on n.connection_key = h.connection_key
       join assets a on a.asset_key = h.asset_key
       cross join lateral (${price}) p
       cross join lateral (select ${unitValue} as value) u
       cross join lateral (
-        select case when ${isLedgerProved} then ${total} else greatest(${total}, ${found}) end as most,
-          least(case when ${isLedgerProved} then ${total} else least(${total}, ${found}) end,
-            case when ${isUnsettled('q.asset_key = h.asset_key')} then h.before end) as least) held
+        select case when ${isLedgerProved} then ${ledBack} else greatest(${total}, ${ledBack}, ${found}) end as most,
+          least(case when ${isLedgerProved} then ${ledBack} else least(${total}, ${ledBack}, ${found}) end,
+            case when ${isUnsettled('q.asset_key = h.asset_key')} then ${heldEarlier} end) as least) held
       group by h.connection_key
     ), accounts as (
       select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed,

@@ -166,6 +166,35 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual(amounts(await list(userKey, { asOf })), ['1'])
   })
 
+  it('hold a coin once that a reading found twice, because it was moved between wallets while it was made', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    account.held = add(one, one)
+    await readAndJudge(account)
+    // The record of the move may look as if it were not in the reading yet.
+    await makeProvisional(account)
+    assert.deepEqual(amounts(await list(userKey)), ['1'])
+  })
+
+  it('hold no more at a moment than the judged reading leads back to, whatever was found at that moment', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    account.held = add(one, one)
+    const asOf = await readAndJudge(account, 'open')
+    await db.clock.advance(hourMs)
+    account.held = one
+    await readAndJudge(account)
+    const past = await list(userKey, { ...partial, asOf })
+    assert.deepEqual([known(past), amounts(past), past.accounts[0]?.amount], [[true], ['1'], '2'])
+    assert.deepEqual(amounts(await list(userKey, { asOf })), ['1'])
+  })
+
   it('may hold more where a record within seconds of the reading leads back to less', async () => {
     const { userKey, accounts } = await openAccounts(2)
     const [account, other] = accounts as [Account, Account]

@@ -106,6 +106,16 @@ const anchored = `
   select r.connection_key, r.asset_key, true, r.absent_at, r.absent_at, 0, 0, ${before}
   from around r where r.next_at is null and r.before_at is null and r.absent_at > ${at}`
 
+/** From the last reading that is believed, whatever the readings before it have found. SQL over `read_at` of `wanted`. */
+const anchoredLast = `
+  select r.connection_key, r.asset_key, true as is_derived, w.read_at, w.read_at as from_at,
+    coalesce(l.liquid, 0) as liquid, coalesce(l.staked, 0) as staked, ${before}
+  from around r
+  join wanted w on w.connection_key = r.connection_key
+  left join lateral (
+    select o.liquid, o.staked from observed_balances o where ${ofConnection('o', 'r')} and o.asset_key = r.asset_key
+      and o.observed_at <= w.read_at order by o.observed_at desc limit 1) l on true`
+
 const sumOf = (from: string): string => `coalesce((select sum(m.amount) from ${from}), 0)`
 const postingsOf = `postings m where m.user_key = $1::bigint and m.asset_key = f.asset_key
   and m.connection_key = f.connection_key`
@@ -125,7 +135,7 @@ const moved = `
 
 const stakedMoved = sumOf(`${postingsOf} and m.staked and ${between('m.occurred_at')}`)
 
-const held = `
+const held = (anchor: string): string => `
   select f.connection_key, f.asset_key, f.is_derived, f.read_at, f.before,
     f.liquid + f.sign * (f.moved - f.staked_moved) as liquid, f.staked + f.sign * f.staked_moved as staked
   from (
@@ -133,7 +143,7 @@ const held = `
     from (
       select n.*, least(n.from_at, ${at}) as low, greatest(n.from_at, ${at}) as high,
         case when n.from_at > ${at} then -1 else 1 end as sign
-      from (${anchored}) n) f) f`
+      from (${anchor}) n) f) f`
 
 export const price = `
   select case when a.id = 'fiat:usd' then 1 when ${dayOf(at)} = ${dayOf(now)} then (
@@ -147,7 +157,9 @@ export const price = `
 export const heldCtes = (moments: { at: string; now: string }, condition: string, believed: Believed): string =>
   `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
    wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
-   around as materialized (${around(beliefs[believed])}), held as materialized (${held})`
+   around as materialized (${around(beliefs[believed])}), held as materialized (${held(anchored)})`
+/** `led_back`, after those of `history`: where the history leads back to from the last reading that is believed. */
+export const ledBackCte = `led_back as materialized (${held(anchoredLast)})`
 export const heldColumns = 'c.balances_since, c.history_from, c.proved_since'
 
 // A verdict is about the time since everything adds up, or since balances were first read where something does not. At an
