@@ -80,6 +80,16 @@ function answerAlpaca(cash: string, shortValue: string) {
   return (path: string): unknown => answers[path]
 }
 
+/** github.com/bitbankinc/bitbank-api-docs, "Fetch user assets" and "Get all pairs info". */
+function answerBitbank(amount: string) {
+  const asset = { asset: 'btc', onhand_amount: amount, free_amount: amount, locked_amount: '0' }
+  const pair = { ...{ name: 'btc_jpy', base_asset: 'btc', quote_asset: 'jpy', is_enabled: true }, price_digits: 0 }
+  return (path: string): unknown => ({
+    success: 1,
+    data: path.endsWith('/user/assets') ? { assets: [asset] } : { pairs: [pair] },
+  })
+}
+
 describe('losses of open contracts', () => {
   it('Bybit: are not in the balances, and show beside them', async () => {
     const mayHaveLost = async (...equities: (string | undefined)[]): Promise<boolean | undefined> =>
@@ -108,6 +118,11 @@ describe('losses of open contracts', () => {
     assert.deepEqual([owning.mayHaveLost, owning.balances.map(({ liquid }) => liquid)], [undefined, ['10000']])
     const owing = await readBalances('alpaca', answerAlpaca('30000', '-20000'))
     assert.deepEqual([owing.mayHaveLost, owing.balances.map(({ liquid }) => liquid)], [true, ['30000']])
+  })
+
+  it('Bitbank: may be those of margin positions, of which the assets say nothing', async () => {
+    assert.equal((await readBalances('bitbank', answerBitbank('0'))).mayHaveLost, undefined)
+    assert.equal((await readBalances('bitbank', answerBitbank('1'))).mayHaveLost, true)
   })
 
   it('Gate: may be in the one wallet of a unified account', async () => {

@@ -349,7 +349,9 @@ const abouts: Readonly<Record<string, About>> = {
       'Trades at BingX are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],
   },
-  bitbank: { name: 'Bitbank', aliases: ['ビットバンク'] },
+  // github.com/bitbankinc/bitbank-api-docs: the profit or loss of margin positions is in `user/margin/status`, and no member
+  // of `user/assets` has it.
+  bitbank: { name: 'Bitbank', aliases: ['ビットバンク'], openLosses: { at: '' } },
   bitfinex: {
     aliases: ['Bfx', 'iFinex'],
     rank: 14,
