@@ -9,6 +9,8 @@ import { dayMs, hourMs } from '@assay/core'
 import { loadExchange } from '../kit/ccxt.ts'
 import type { AccountReader, Io, Page } from '../kit/connector.ts'
 import type { Row } from './answers.ts'
+import { getFacts } from './catalogue/definitions.ts'
+import { createCcxtClient } from './client.ts'
 import { createCcxtConnector } from './connector.ts'
 import { keepOddRows } from './odd-rows.ts'
 
@@ -143,15 +145,16 @@ describe('a row without a time where one endpoint has several lists', () => {
     { hash: '0x3', delta: { type: 'accountClassTransfer', usdc: '1.0', toPerp: true } },
   ]
   const io = toIo((_, body) => (body.includes('userNonFundingLedgerUpdates') ? rows : meta))
-  const reader = createCcxtConnector('hyperliquid').open({ type: 'wallet', address: `0x${'1'.repeat(40)}` }, io)
+  const facts = getFacts('hyperliquid')
+  const client = createCcxtClient(facts, { walletAddress: `0x${'1'.repeat(40)}` }, io)
 
-  for (const [stream, expected] of [
-    ['deposits', '0x1'],
-    ['withdrawals', '0x2'],
+  for (const [call, expected] of [
+    ['fetchDeposits', '0x1'],
+    ['fetchWithdrawals', '0x2'],
   ] as const) {
-    it(`counts only for its own list (${stream})`, async () => {
-      const { records } = await fetchPage(reader, stream)
-      const hashes = records.map(({ body }) => (JSON.parse(body) as { info: { hash: string } }).info.hash)
+    it(`counts only for its own list (${call})`, async () => {
+      const { rows: read } = await client.list(call, undefined, window.start, undefined, {})
+      const hashes = read.map(({ info }) => (info as { hash: string }).hash)
       assert.deepEqual(hashes, [expected])
     })
   }

@@ -7,8 +7,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dayMs, minuteMs } from '@assay/core'
-import type { AccountReader, Io, Page } from '../kit/connector.ts'
+import type { AccountReader, Io, Page, PageRequest } from '../kit/connector.ts'
+import { getFacts } from './catalogue/definitions.ts'
+import { listReadLists } from './catalogue/lists.ts'
+import { createCcxtClient } from './client.ts'
 import { createCcxtConnector } from './connector.ts'
+import { fetchPage } from './pages.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
 const window = { unit: 'ms' as const, start: nowMs - 400 * dayMs, end: nowMs }
@@ -31,7 +35,9 @@ interface Walked {
   cut: number
 }
 
-async function walk(reader: AccountReader, stream: string, startMs = window.start): Promise<Walked> {
+type PageReader = Pick<AccountReader, 'fetchPage'>
+
+async function walk(reader: PageReader, stream: string, startMs = window.start): Promise<Walked> {
   const keys = new Set<string>()
   let pageMark: string | null = null
   for (let calls = 1; ; calls += 1) {
@@ -160,7 +166,10 @@ describe('a list by offset whose pages are grouped by market', () => {
   }
 })
 
+// The connector leaves these lists of Hyperliquid out, but another exchange may have such an endpoint.
 describe('a list by time that shares its endpoint', () => {
+  const facts = getFacts('hyperliquid')
+  const lists = listReadLists(facts, {})
   const meta = [
     {
       tokens: ['USDC', 'PURR'].map((name, index) => ({
@@ -179,7 +188,7 @@ describe('a list by time that shares its endpoint', () => {
     type: string
   }
 
-  function open(updates: readonly Update[]): AccountReader {
+  function open(updates: readonly Update[]): PageReader {
     const rows = updates.map(({ time, type }, index) => {
       return { ...(time !== undefined && { time }), hash: `0x${index}`, delta: { type, usdc: '1.0' } }
     })
@@ -189,7 +198,14 @@ describe('a list by time that shares its endpoint', () => {
       const isAsked = ({ time = startTime }: { time?: number }): boolean => time >= startTime && time <= endTime
       return rows.filter(isAsked).slice(0, 500)
     })
-    return createCcxtConnector('hyperliquid').open({ type: 'wallet', address: `0x${'1'.repeat(40)}` }, io)
+    const client = createCcxtClient(facts, { walletAddress: `0x${'1'.repeat(40)}` }, io)
+    return {
+      async fetchPage(request: PageRequest) {
+        const list = lists.find(({ stream }) => stream === request.stream)
+        assert.ok(list)
+        return fetchPage(client, list, request, nowMs)
+      },
+    }
   }
   const startMs = nowMs - 50 * dayMs
   const list = (count: number, type: string, fromMs = startMs, stepMs = minuteMs): Update[] =>

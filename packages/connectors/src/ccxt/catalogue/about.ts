@@ -52,8 +52,8 @@ export interface ListAbout {
   isRetentionOurs?: true
   /** What the list lacks, as sentences for a person. Coverage and the catalogue show them. */
   leavesOut?: string
-  /** The list is of another wallet, which another connection reads. */
-  isElsewhere?: true
+  /** Not read: the list is of another wallet, or ccxt's rows lack what makes them a movement. */
+  isLeftOut?: true
   /**
    * Given by pair, and a pair takes hundreds of calls. Pairs with one known side are read in turns from the start, because
    * a first read of all of them would use up for hours what our address may ask of the exchange.
@@ -280,7 +280,7 @@ const gate: About = {
 /** ccxt lists the transfers of the spot wallet. The futures wallet is filled from that one, and its ledger says so. */
 const binanceFutures: About = {
   walletsOf: 'binance',
-  lists: { deposits: { isElsewhere: true }, withdrawals: { isElsewhere: true } },
+  lists: { deposits: { isLeftOut: true }, withdrawals: { isLeftOut: true } },
   namesWallets: true,
 }
 
@@ -573,8 +573,14 @@ const abouts: Readonly<Record<string, About>> = {
   hyperliquid: {
     aliases: ['HYPE', 'HL'],
     rank: 21,
-    // Info endpoint, "userFillsByTime": "only the 10000 most recent fills are available".
-    lists: { trades: { leavesOut: 'Hyperliquid reports only the 10,000 most recent trades.' } },
+    // Info endpoint, "userFillsByTime": "only the 10000 most recent fills are available". `userNonFundingLedgerUpdates` has
+    // deposits, withdrawals and transfers. In ccxt's rows they have no currency, and an amount only where it is in dollars;
+    // most move the wallet for contracts, which is not read; and anyone may send such a row. Each would be a hole that
+    // nothing can close.
+    lists: {
+      ...{ deposits: { isLeftOut: true }, withdrawals: { isLeftOut: true }, ledger: { isLeftOut: true } },
+      trades: { leavesOut: 'Hyperliquid reports only the 10,000 most recent trades.' },
+    },
     // "HIP-1: Native token standard": a name has "no uniqueness constraints". Info endpoint: `spotMetaAndAssetCtxs` and
     // `spotClearinghouseState`.
     numberedCoins: {
@@ -582,7 +588,9 @@ const abouts: Readonly<Record<string, About>> = {
       all: 'tokens',
       ofContracts: { name: 'USDC', number: 0 },
     },
-    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
+    limits: [
+      'The account is read by its public address. Transfers, and profits and losses on contracts, are not in the history.',
+    ],
   },
   dydx: {
     aliases: ['dYdX Chain', 'dYdX v4'],

@@ -78,6 +78,20 @@ describe('the facts about exchanges', () => {
     }
   })
 
+  it('movements that ccxt gives no currency are not read', () => {
+    const hyperliquid = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === 'hyperliquid')
+    assert.deepEqual(
+      hyperliquid?.streams.map(({ name }) => name),
+      ['trades'],
+    )
+    assert.deepEqual(
+      ['Transfers, and profits', 'Some or all deposits and withdrawals'].map(
+        (limit) => hyperliquid.metadata.known_limits.filter((known) => known.includes(limit)).length,
+      ),
+      [1, 1],
+    )
+  })
+
   it('assets in other wallets may not be shown, unless the exchange’s own limits are clear about them', () => {
     const told =
       'Assets that are staked, lent, or held in a margin or futures wallet are shown only if the exchange includes them in the balance.'

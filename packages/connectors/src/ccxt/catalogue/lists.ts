@@ -41,11 +41,11 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   isWhole: boolean
 }
 
-export function listReadLists(facts: ExchangeFacts): ReadList[] {
-  const { lists = {}, launched } = findAbout(facts.id)
+export function listReadLists(facts: ExchangeFacts, about = findAbout(facts.id)): ReadList[] {
+  const { lists = {}, launched } = about
   const sinceMs = launched === undefined ? narrowSinceMs : Date.parse(launched)
   return facts.lists
-    .filter(({ stream }) => lists[stream]?.isElsewhere !== true)
+    .filter(({ stream }) => lists[stream]?.isLeftOut !== true)
     .flatMap((list) => {
       const { bySymbol, ...ofAll } = lists[list.stream] ?? {}
       const read = toReadList(list, ofAll, sinceMs)
