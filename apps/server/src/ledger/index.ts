@@ -55,6 +55,8 @@ export interface Doubt {
 export interface KeptPages {
   /** How many of the records are new; large ones count as several. */
   added: number
+  /** The same of each page. */
+  addedBy: number[]
   /** Lists of which nothing was retired, because the provider's response is in doubt. */
   doubts: Doubt[]
 }
@@ -92,8 +94,6 @@ export interface Ledger {
     balances: readonly Balance[],
     reading?: BalancesReading,
   ): Promise<boolean>
-  /** Those of the lists that have at least so many records; large ones count as several. */
-  listFull(ref: ConnectionRef, lists: readonly raw.ListKey[], records: number): Promise<raw.ListKey[]>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
@@ -128,10 +128,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
   return {
     async keepRaw(tx, ref, connector, pages) {
       await holdConnection(tx, ref)
-      const kept: KeptPages = { added: 0, doubts: [] }
+      const kept: KeptPages = { added: 0, addedBy: [], doubts: [] }
       for (const page of pages) {
         const { added, doubt } = await keepPage(tx, ref, connector, page)
         kept.added += added
+        kept.addedBy.push(added)
         if (doubt !== undefined) kept.doubts.push({ stream: page.stream, partition: page.partition, ...doubt })
       }
       return kept
@@ -164,7 +165,6 @@ export function createLedger(deps: LedgerDeps): Ledger {
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'
     },
-    listFull: (ref, lists, records) => raw.listFull(db, ref, lists, records),
     listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
     ensureStatistics: () => store.ensureStatistics(db),

@@ -212,6 +212,7 @@ async function commit(
       for (const { list } of back) await store.keepGone(tx, ref, toKey(list), false)
       if (!(await keepMore(tx))) throw new Refused()
       await recordRecords(tx, ref, kept.added)
+      await store.countRecords(tx, ref, toCounts(windows, kept))
       return kept
     }),
   )
@@ -223,6 +224,18 @@ async function commit(
   reading.hasNews = true
   reading.recordsAdded += done.added
   return 'kept'
+}
+
+/** One for each list that has new records. */
+function toCounts(
+  windows: readonly FinishedWindow[],
+  { addedBy }: KeptPages,
+): { stream: string; partition: string; records: number }[] {
+  const byList = Map.groupBy(windows.entries(), ([, { list }]) => listIdOf(list))
+  return [...byList.values()].flatMap((some) => {
+    const records = some.reduce((sum, [place]) => sum + (addedBy[place] ?? 0), 0)
+    return some.slice(0, records > 0 ? 1 : 0).map(([, { list }]) => ({ ...toKey(list), records }))
+  })
 }
 
 async function refusable<T>(write: () => Promise<T>): Promise<T | 'overtaken'> {

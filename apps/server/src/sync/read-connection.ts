@@ -13,13 +13,14 @@ import { toStored, type Kept } from './commit.ts'
 import { toReach } from './coverage.ts'
 import { derive, startDeriver } from './derive-meanwhile.ts'
 import type { ListProgress } from './read-list.ts'
-import { idOf } from './standings.ts'
 import { holdBackNetworks, listNetworksWith, readLists, readPartitions } from './read-lists.ts'
 import {
   callsMaxOf,
-  listLists,
   isProviderAway,
+  listIdOf,
+  listLists,
   pagesPerJobMaxDefault,
+  standingOfList,
   startAllowance,
   type Reading,
   type ReadingDeps,
@@ -236,15 +237,14 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
  * list that a stranger has filled would end the history of everything else. Each connection has the same share, and in
  * a connection that has used its own each list has, so that at most twice the limit is kept.
  */
-async function holdBackFull({ ledger, recordsMax = Infinity }: ReadingDeps, reading: Reading): Promise<void> {
-  const { ref, opened, faults, full } = reading
+function holdBackFull({ recordsMax = Infinity }: ReadingDeps, reading: Reading): void {
+  const { opened, faults, full } = reading
   const share = recordsMax / opened.userConnections
   if (opened.userRecords < recordsMax || opened.records < share) return
-  const lists = listLists(reading).map(({ stream, partition }) => ({ stream: stream.name, partition }))
-  if (lists.length === 0) return
-  const found = await ledger.listFull(ref, lists, Math.max(1, Math.ceil(share / lists.length)))
-  for (const { stream, partition } of found) {
-    const id = idOf(stream, partition)
+  const lists = listLists(reading)
+  for (const list of lists) {
+    if (standingOfList(reading, list).records < share / lists.length) continue
+    const id = listIdOf(list)
     full.add(id)
     faults.set(id, new SourceError('data_hole', `more than ${recordsMax} records of one user`))
   }
@@ -256,7 +256,7 @@ async function holdBackFull({ ledger, recordsMax = Infinity }: ReadingDeps, read
  */
 async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
   const { opened } = reading
-  await holdBackFull(deps, reading)
+  holdBackFull(deps, reading)
   let progress: ListProgress | Stop = 'reached'
   if (run.stage === 'recent') {
     progress = await readLists(deps, reading, shownMs + opened.definition.storySpanMs)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { hourMs } from '@assay/core'
+import { recordStatements } from '../db/test-statements.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 import { createTestProvider, openReader, plainStream, record } from './test-provider.ts'
@@ -91,6 +92,19 @@ describe('a list that a stranger has filled', async () => {
     await reader.moveClock(hourMs)
     await reader.run(ref)
     assert.deepEqual(await countOf(ref), { A: 1, B: 4 })
+  })
+
+  it('is known without counting its records, of which there may be millions', async () => {
+    open({ A: 40 })
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['A'] === 40 })
+    await reader.moveClock(hourMs)
+    const sent = await recordStatements(() => reader.run(ref))
+    assert.deepEqual(
+      sent.filter(({ text }) => /\b(?:sum|count)\(.*\bfrom raw_records\b/s.test(text)),
+      [],
+    )
+    assert.equal((await reader.connections.find(ref, ref.connectionId))?.status_cause, 'data_hole')
   })
 
   it('does not end the history of another account of its user', async () => {

@@ -24,6 +24,8 @@ export interface ListStanding {
   isListed: boolean
   /** Since when the provider no longer knows it. */
   goneSinceMs: number | undefined
+  /** How many of its records were kept when the job began; a large one counts as several. */
+  records: number
   /** When the oldest record happened that may still change. */
   pendingSinceMs: number | undefined
 }
@@ -52,6 +54,7 @@ export function standingOf({ lists }: Standings, stream: string, partition: stri
     lastingMark: null,
     isListed: false,
     goneSinceMs: undefined,
+    records: 0,
     pendingSinceMs: undefined,
   }
   lists.set(id, standing)

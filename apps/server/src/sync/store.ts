@@ -31,7 +31,7 @@ export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Stand
      select 'covered', stream, partition, window_start, window_end, null, start_at, end_at, null
      from covered_windows ${of}
      union all
-     select 'list', stream, partition, null, null, cursor, listed_at, gone_at, null from partition_cursors ${of}
+     select 'list', stream, partition, record_count, null, cursor, listed_at, gone_at, null from partition_cursors ${of}
      union all
      select 'pending', stream, partition, null, null, null, min(occurred_at), null, null from pending_records ${of}
      group by stream, partition
@@ -67,6 +67,7 @@ function addRow(standings: Standings, row: StandingRow): void {
       return
     case 'list':
       standing().lastingMark = row.text
+      standing().records = Number(row.window_start)
       standing().isListed = row.start_at !== null
       standing().goneSinceMs = row.end_at === null ? undefined : Date.parse(row.end_at)
       return
@@ -237,6 +238,27 @@ export async function keepLastingMarks(
       marks.map(({ stream }) => stream),
       marks.map(({ partition }) => partition),
       marks.map(({ lastingMark }) => lastingMark),
+    ],
+  )
+}
+
+/** New records, in the transaction that keeps them. */
+export async function countRecords(
+  tx: Sql,
+  ref: ConnectionRef,
+  added: readonly (ListKey & { records: number })[],
+): Promise<void> {
+  if (added.length === 0) return
+  await tx.execute(
+    `insert into partition_cursors as p (user_key, connection_key, stream, partition, record_count)
+     select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::text[], $5::bigint[]) as g
+     on conflict (user_key, connection_key, stream, partition) do update
+       set record_count = p.record_count + excluded.record_count`,
+    [
+      ...keysOf(ref),
+      added.map(({ stream }) => stream),
+      added.map(({ partition }) => partition),
+      added.map(({ records }) => records),
     ],
   )
 }

@@ -528,7 +528,7 @@ create table key_nonces (
 -- ------------------------------------------------------------------------------------------------------------ reading
 
 -- The lists of an account that are read, of one kind (`stream`) each: symbols, wallets, addresses. A stream that has only
--- one list needs a row only for its cursor; its partition is ''.
+-- one list needs a row only for its cursor and its records; its partition is ''.
 create table partition_cursors (
   user_key bigint not null,
   connection_key integer not null,
@@ -540,6 +540,8 @@ create table partition_cursors (
   listed_at timestamptz(3),
   -- Since when the provider no longer knows the list; null while it does.
   gone_at timestamptz(3),
+  -- How many records of it are kept; a large one counts as several. To count them would take minutes at the limit.
+  record_count bigint not null default 0,
   primary key (user_key, connection_key, stream, partition)
 );
 

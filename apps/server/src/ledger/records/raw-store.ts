@@ -131,24 +131,6 @@ export async function upsertRaw(
   return added + further
 }
 
-/** Those of the lists that have at least so many records. Of each list, no more are counted. */
-export async function listFull(
-  sql: Sql,
-  ref: ConnectionRef,
-  lists: readonly ListKey[],
-  records: number,
-): Promise<ListKey[]> {
-  return sql.rows<ListKey & Record<string, unknown>>(
-    `select l.stream, l.partition from unnest($3::text[], $4::text[]) as l (stream, partition)
-     where (select coalesce(sum(1 + octet_length(counted.body) / ${countedBytes}), 0) from (
-         select r.body from raw_records r
-         where r.user_key = $1::bigint and r.connection_key = $2::integer and r.stream = l.stream
-           and r.partition = l.partition
-         limit $5::bigint) counted) >= $5::bigint`,
-    [...keysOf(ref), lists.map(({ stream }) => stream), lists.map(({ partition }) => partition), records],
-  )
-}
-
 export interface DueGroup {
   key: string
   mark: string
