@@ -78,7 +78,7 @@ export const krakenDefinition = {
   // The ledger is the account's book: every entry has the balance after it.
   listsEveryMovement: true,
   settlesMs: 2_000,
-  // 2: a withdrawal on hold has left the balance.
+  // 2: a withdrawal on hold has left the balance. 3: a conversion between wallets of one asset is a move.
   connectorVersion: 3,
   baseUrl: 'https://api.kraken.com',
 } as const satisfies ProviderDefinition
