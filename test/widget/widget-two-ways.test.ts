@@ -256,6 +256,27 @@ describe('a provider with two ways to connect', () => {
       await seeGoingOn(page)
     })
 
+    it('takes no press until its window has had the focus for a second, such as the second press of a double-click', async () => {
+      const page = await arriveFromProvider()
+      await page.mouse.move(10, 10)
+      await page.clock.runFor(60_000)
+      const agree = button(page, 'Yes, connect it to Northwind')
+      const { x, y } = (await agree.boundingBox()) ?? assert.fail('the button is not shown')
+      // A window in front of this one had the focus, and was closed by the first press.
+      await page.evaluate('dispatchEvent(new Event("blur"))')
+      await page.clock.runFor(60_000)
+      await page.evaluate('dispatchEvent(new Event("focus"))')
+      for (const sinceMs of [100, 800]) {
+        await page.clock.runFor(sinceMs)
+        await page.mouse.click(x + 10, y + 10)
+      }
+      await seeWaiting(page)
+      await page.clock.resume()
+      const answer = await answerAfter(page, 'Yes, connect it to Northwind')
+      assert.ok(answer.has('code'))
+      await world().close(page)
+    })
+
     it('waits once the person has touched the page, and ends when the person does not agree', async () => {
       const page = await arriveFromProvider()
       await touch(page)

@@ -4,7 +4,7 @@
  * an application's own users expect to arrive there.
  */
 import type { JSX, RefObject } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Asker } from '../api/session-api.ts'
 import { useRun } from '../flow/use-flow.ts'
 import { Card } from '../parts/card.tsx'
@@ -21,6 +21,8 @@ interface HandoverProps {
 /** Long enough to read the title. */
 const goesOnAfterMs = 8_000
 const tickMs = 250
+/** Longer than the two presses of a double-click may be apart. */
+const settlesAfterMs = 1_000
 /** Hardly any phone is narrower. In a narrow strip of the screen the words would be cut into pieces. */
 const readableWidthPx = 320
 
@@ -60,6 +62,35 @@ function useGoOn<Last extends Element>(goOn: () => void): RefObject<Last | null>
   return lastOfCard
 }
 
+/**
+ * False until the window has had the focus for a while. A page in front of this one could otherwise ask for a
+ * double-click, and close with the first press: the second one would agree to a question that was not in view.
+ */
+function useIsSettled(): boolean {
+  const [isSettled, setIsSettled] = useState(false)
+  useEffect(() => {
+    let settling: ReturnType<typeof setTimeout> | undefined
+    const wait = (): void => {
+      clearTimeout(settling)
+      settling = setTimeout(() => setIsSettled(true), settlesAfterMs)
+    }
+    const leave = (): void => {
+      clearTimeout(settling)
+      setIsSettled(false)
+    }
+    if (document.hasFocus()) wait()
+    // A press comes with the focus, except in some browsers inside applications.
+    for (const arrival of ['focus', 'pointerdown']) addEventListener(arrival, wait)
+    addEventListener('blur', leave)
+    return () => {
+      clearTimeout(settling)
+      for (const arrival of ['focus', 'pointerdown']) removeEventListener(arrival, wait)
+      removeEventListener('blur', leave)
+    }
+  }, [])
+  return isSettled
+}
+
 export function Handover({ asker, decide }: HandoverProps): JSX.Element {
   const { t } = useSpeech()
   const { busy, stopped, notice, run, stop } = useRun()
@@ -69,6 +100,7 @@ export function Handover({ asker, decide }: HandoverProps): JSX.Element {
       if (!(await decide(agreed))) stop({ name: 'expired' })
     })
   const actions = useGoOn<HTMLDivElement>(() => answer(true))
+  const isSettled = useIsSettled()
   if (stopped !== null) return <Stopped reason={stopped} client={client} display="page" />
   return (
     <Card
@@ -85,7 +117,7 @@ export function Handover({ asker, decide }: HandoverProps): JSX.Element {
       <p>{t('handover.doubt', { app: client.name })}</p>
       <p>{t('handover.goes_on')}</p>
       <div class="actions" ref={actions}>
-        <button type="button" class="button" disabled={busy} onClick={() => answer(true)}>
+        <button type="button" class="button" disabled={busy || !isSettled} onClick={() => answer(true)}>
           {t('handover.agree', { app: client.name })}
         </button>
         <button type="button" class="button button-quiet" disabled={busy} onClick={() => answer(false)}>
