@@ -96,9 +96,9 @@ describe('clients', () => {
     const disabled = await tenants.getClient(client.clientId)
     const jwk = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
     for (const change of [
-      tenants.updateClient(client.clientId, { name: 'Other' }),
-      tenants.rotateSecret(client.clientId, 0),
-      tenants.addLoginKey(client.clientId, jwk),
+      () => tenants.updateClient(client.clientId, { name: 'Other' }),
+      () => tenants.rotateSecret(client.clientId, 0),
+      () => tenants.addLoginKey(client.clientId, jwk),
     ]) {
       await assert.rejects(change, { code: 'invalid_request', message: /is disabled/ })
     }
