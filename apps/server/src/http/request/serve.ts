@@ -21,6 +21,7 @@ import { readBody } from './body.ts'
 import { sendTaggedBody, toTaggedBody, weaken } from './conditional.ts'
 import { noSubject, toSubject, type Cursors, type Point, type Subject } from '../paging/cursor.ts'
 import type { RawJson } from '../shapes/exact-number.ts'
+import { noteCaller } from '../transport/unread.ts'
 import { parseOrRefuse } from './invalid.ts'
 import { listParameters, openPage, type PagedEndpoint, type OpenPage } from '../paging/pages.ts'
 import { parseQuery, queryOf, toKnownParameters } from './query.ts'
@@ -149,7 +150,7 @@ export function createServe(deps: ServeDependencies): Serve {
         const handle = () => handler({ params, query, page: claimed, body, ...given } as never)
         const answer = await (waits ? handle() : given.inTurn(handle))
         if (caller !== undefined) deps.onServed?.(caller, endpoint)
-        return send(reply, endpoint, answer)
+        return send(reply, endpoint, answer, caller)
       },
     })
   }
@@ -181,7 +182,7 @@ export function createServe(deps: ServeDependencies): Serve {
         const page = call.page?.claim(subjectOf(found.caller))
         const answer = await steps.answer(found, { ...call, page, ...givenWith(found.caller, request, lines) } as never)
         deps.onServed?.(found.caller, endpoint)
-        return send(reply, endpoint, answer)
+        return send(reply, endpoint, answer, found.caller)
       },
     })
 
@@ -306,7 +307,13 @@ function readParams({ params: schema }: Endpoint, request: FastifyRequest): obje
 // JSON does not have (RFC 8259 §11). The answer is text and not bytes, because Node then writes head and body at once.
 const asItIs = (text: unknown): string => String(text)
 
-function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answer: Answer<E>): FastifyReply {
+function send<E extends Endpoint>(
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  answer: Answer<E>,
+  caller: Caller | undefined,
+): FastifyReply {
+  if (caller !== undefined) noteCaller(reply.raw.socket, toLine(caller).caller)
   if (endpoint.scope !== null) void reply.header('cache-control', 'no-store')
   if (answer.headers !== undefined) void reply.headers(answer.headers)
   if ('stream' in answer) return reply.type(answer.mediaType).send(withoutBody(reply, answer.stream))

@@ -31,13 +31,14 @@ async function ask(
   t: TestContext,
   { url }: TestServer,
   paths: readonly string[],
+  caller: 'ann' | 'bob' = 'ann',
 ): Promise<{ isOpen(): Promise<boolean> }> {
   const socket: Socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
   socket.on('error', () => undefined)
   t.after(() => socket.destroy())
   await once(socket, 'connect')
   socket.pause()
-  const head = 'Host: 127.0.0.1\r\nAuthorization: Bearer ann'
+  const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${caller}`
   socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\n${head}\r\n\r\n`).join(''))
   return {
     // A write tells: the other end answers with a reset once it has closed.
@@ -94,6 +95,24 @@ describe('an answer that is not read', () => {
     await new Promise((resolve) => setTimeout(resolve, 150))
     assert.equal(await second.isOpen(), true)
     assert.equal((await server.get('/accounts/v2/rows')).status, 200)
+  })
+
+  it('is not cut off for another caller who leaves more unread', async (t) => {
+    const server = await start(t, { bytesMax: 40 * 1024 * 1024, lookEveryMs: 50 })
+    const slow = await ask(t, server, ['/accounts/v2/long'], 'bob')
+    await until('it waits', async () => ((await openSockets(server)) === 1 ? true : undefined))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    const greedy: Awaited<ReturnType<typeof ask>>[] = []
+    for (let count = 0; count < 6; count += 1) greedy.push(await ask(t, server, ['/accounts/v2/long']))
+    await until('the end of one of them', async () => {
+      for (const one of greedy) if (!(await one.isOpen())) return true
+      return undefined
+    })
+    // The first write to a connection that was closed still succeeds.
+    for (let writes = 0; writes < 3; writes += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      assert.equal(await slow.isOpen(), true)
+    }
   })
 
   it('holds back the requests behind it: what is pipelined is worked on when the answer before was taken', async (t) => {

@@ -4,7 +4,9 @@
  * them would fill the memory of the process. Three rules end that:
  *
  *   an answer, or the next part of one that is sent in parts, has to be taken within a minute
- *   all answers that wait have 64 MiB together; beyond that, those that have waited longest are cut off
+ *   all answers that wait have 64 MiB together; beyond that, a caller who has more than an equal part of them is cut off,
+ *   those that have waited longest first. By their age alone, a caller who reads nothing would end the answers of all
+ *   who read slowly
  *   a connection has one answer at a time: a request that is sent before the answer to the one before was taken
  *   (HTTP/1.1 pipelining) waits, and a connection with more than ten of them is closed
  *
@@ -14,6 +16,7 @@
  */
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { toNetwork } from '../../limits/index.ts'
 
 export interface UnreadLimits {
   /** For an answer, or the next part of one that is sent in parts. */
@@ -31,6 +34,18 @@ export const unreadLimits: UnreadLimits = {
   bytesMax: 64 * 1024 * 1024,
   lookEveryMs: 1_000,
   queuedMax: 10,
+}
+
+/** Of the answer that is being sent. A proxy sends the requests of several callers over one connection. */
+const callers = new WeakMap<Socket, string>()
+
+/** The caller's token was checked. An answer without a caller counts for its address. */
+export function noteCaller(socket: Socket | null, caller: string): void {
+  if (socket !== null) callers.set(socket, caller)
+}
+
+function callerOf(socket: Socket): string {
+  return callers.get(socket) ?? toNetwork(socket.remoteAddress ?? '')
 }
 
 export function limitUnread(server: Server, limits: UnreadLimits): void {
@@ -55,6 +70,11 @@ export function limitUnread(server: Server, limits: UnreadLimits): void {
     if (socket.writableLength > 0) waiting.set(socket, { sinceMs: nowMs, sent })
   }
 
+  function cut(socket: Socket): void {
+    waiting.delete(socket)
+    socket.destroy()
+  }
+
   function look(): void {
     const nowMs = performance.now()
     let bytes = 0
@@ -63,10 +83,22 @@ export function limitUnread(server: Server, limits: UnreadLimits): void {
       note(socket, nowMs)
     }
     for (const [socket, { sinceMs }] of waiting) {
-      const isTooMuch = bytes > limits.bytesMax && sinceMs < nowMs
-      if (!isTooMuch && nowMs - sinceMs < limits.takenWithinMs) return
+      if (nowMs - sinceMs < limits.takenWithinMs) break
       bytes -= socket.writableLength
-      socket.destroy()
+      cut(socket)
+    }
+    if (bytes <= limits.bytesMax) return
+    const shares = [...Map.groupBy(waiting.keys(), callerOf).values()]
+    for (const sockets of shares) {
+      let share = sockets.reduce((sum, { writableLength }) => sum + writableLength, 0)
+      for (const socket of sockets) {
+        // Its caller may be reading it.
+        const isNew = waiting.get(socket)?.sinceMs === nowMs
+        if (isNew || bytes <= limits.bytesMax || share <= limits.bytesMax / shares.length) break
+        bytes -= socket.writableLength
+        share -= socket.writableLength
+        cut(socket)
+      }
     }
   }
   const timer = setInterval(look, limits.lookEveryMs).unref()
@@ -81,16 +113,21 @@ export function limitUnread(server: Server, limits: UnreadLimits): void {
 function answerInTurn(handle: RequestListener, queuedMax: number): RequestListener {
   const queued = new WeakMap<Socket, number>()
   return (request, response) => {
-    // Node gives an answer its connection when the one before was taken.
-    if (response.socket !== null) return void handle(request, response)
     const { socket } = request
+    // Node gives an answer its connection when the one before was taken.
+    if (response.socket !== null) return begin(request, response)
     const behind = (queued.get(socket) ?? 0) + 1
     queued.set(socket, behind)
     // A refusal would have to be kept, too. A client tries again what a closed connection left open (RFC 9112 §9.3.2).
     if (behind > queuedMax) return void socket.destroy()
     response.once('socket', () => {
       queued.set(socket, (queued.get(socket) ?? 0) - 1)
-      handle(request, response)
+      begin(request, response)
     })
+  }
+
+  function begin(...[request, response]: Parameters<RequestListener>): void {
+    callers.delete(request.socket)
+    void handle(request, response)
   }
 }
