@@ -268,9 +268,9 @@ export function useRun(onExpired?: () => void): Running {
 type Values = Readonly<Record<string, string>>
 
 /**
- * What was typed into the key fields, or pasted into the search as a wallet, for as long as it may have to be sent again. A provider that cannot be reached
- * says nothing about the key, and most exchanges show its secret only once. In memory only: a reload forgets it, and so
- * does everything that leads away from the provider.
+ * What was typed into the key fields, or pasted into the search as a wallet, for as long as it may have to be sent
+ * again. A provider that cannot be reached says nothing about the key, and most exchanges show its secret only once. In
+ * memory only: a reload forgets it, and so does everything that leads away from the provider.
  */
 interface Draft {
   keep: (providerId: string, values: Values) => void
