@@ -100,21 +100,25 @@ export interface Claim {
 
 /**
  * Whoever may write to the data directory can put a cluster of their own there, and links that we would follow: as root,
- * to any file. Root may therefore not start in the directory of an ordinary user, not even to take a backup.
+ * to any file. Root may therefore not start in the directory of an ordinary user, not even to take a backup; nor may a
+ * command join there, because what it reads as the password goes to a server that the same user names.
  */
-async function refuseShared(dataDirectory: string): Promise<void> {
+export async function refuseShared(dataDirectory: string): Promise<void> {
   const uid = process.getuid?.()
   const { uid: owner, mode } = await stat(dataDirectory)
   if (uid !== undefined && owner !== uid && owner !== 0) {
+    const advice =
+      uid === 0
+        ? `Run this as that user: sudo -u '#${owner}' …. If it was root who made what is in it, take it back: sudo chown 0 ${dataDirectory}`
+        : 'Run this as that user, or choose another with ASSAY_DATA_DIRECTORY.'
     throw new Error(
-      `The data directory ${dataDirectory} belongs to uid ${owner}, and this process runs as uid ${uid}. ` +
-        `Run this as that user${uid === 0 ? `: sudo -u '#${owner}' …` : ', or choose another with ASSAY_DATA_DIRECTORY.'}`,
+      `The data directory ${dataDirectory} belongs to uid ${owner}, and this process runs as uid ${uid}. ${advice}`,
     )
   }
   if ((mode & 0o002) !== 0) {
     throw new Error(
       `The data directory ${dataDirectory} may be written to by every user of this machine. ` +
-        `Choose another with ASSAY_DATA_DIRECTORY, or close it: chmod o-w ${dataDirectory}`,
+        `Choose another with ASSAY_DATA_DIRECTORY, such as one below it, or close it: chmod o-w ${dataDirectory}`,
     )
   }
 }

@@ -28,7 +28,7 @@ import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { ensureReachable, findBinaries } from './binaries.ts'
-import { findOwner, isRunning } from './owner.ts'
+import { claimDataDirectory, findOwner, isRunning } from './owner.ts'
 import { removeCluster, socketName, stopOrphan } from './postmaster.ts'
 import { openDatabase } from '../index.ts'
 import type { Database } from '../sql.ts'
@@ -360,6 +360,21 @@ test('a data directory that other users control is refused, and nothing is writt
     await assert.rejects(start(t, shared), /belongs to uid 65534, and this process runs as uid 0/)
   }
   assert.deepEqual(await readdir(shared), [])
+})
+
+test('a command as root gives no file of its own to a server that the owner of the directory names', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('not root')
+  const [ofRoot, directory] = [path.join(root, 'secret-of-root'), path.join(root, 'planted')]
+  await writeFile(ofRoot, 'a key of root', { mode: 0o600 })
+  await mkdir(path.join(directory, 'postgres'), { recursive: true })
+  await symlink(ofRoot, path.join(directory, 'database.password'))
+  await writeFile(path.join(directory, 'postgres', 'postmaster.pid'), `${process.pid}${'\n'.repeat(7)}ready\n`)
+  await writeFile(path.join(directory, socketName), '')
+  const release = await claimDataDirectory(directory, directory)
+  t.after(release)
+  assert.equal((await joinEmbedded(directory))?.password, 'a key of root')
+  await chown(directory, 65_534, 65_534)
+  await assert.rejects(joinEmbedded(directory), /belongs to uid 65534, and this process runs as uid 0/)
 })
 
 test('a start as root writes nothing into a directory whose owner may put a link there', async (t) => {

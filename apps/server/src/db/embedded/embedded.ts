@@ -22,6 +22,7 @@ import {
   findPassword,
   keepPassword,
   newPassword,
+  refuseShared,
   type ClusterOptions,
 } from './cluster.ts'
 import { findOwner } from './owner.ts'
@@ -88,6 +89,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress | undefined> {
   if (!existsSync(dataDirectory)) return undefined
   const directory = await realpath(dataDirectory)
+  await refuseShared(directory)
   const deadline = performance.now() + joinTimeoutMs
   for (;;) {
     const owner = await findOwner(directory)
