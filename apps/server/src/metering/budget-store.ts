@@ -138,10 +138,10 @@ export const partSeparator = '/'
 
 /**
  * A probe is never planned more than half an hour ahead. One that is further away was planned before the clock was set
- * back, and is due.
+ * back. It has been due for so long that a key that was never read may make it, too.
  */
 export const toProbeAt = (present: string): string =>
-  `case when probe_at > ${present} + interval '1 hour' then ${present} else probe_at end`
+  `case when probe_at > ${present} + interval '1 hour' then ${present} - interval '1 hour' else probe_at end`
 
 export interface CircuitState {
   failing_since: string

@@ -242,7 +242,7 @@ describe('a call to a provider', () => {
     )
     assert.equal(await findCircuitOpen(db, 'kraken'), undefined)
     assert.equal((await ask(db)).circuit?.wait_ms, 0)
-    assert.equal(await claimProbe(db, 'kraken', { leaseMs: 30_000, laterMs: 0 }), true)
+    assert.equal(await claimProbe(db, 'kraken', { leaseMs: 30_000, laterMs: 30 * 60_000 }), true)
     assert.equal((await ask(db)).circuit?.wait_ms, 30_000)
   })
 })
