@@ -6,6 +6,7 @@
  * even under an innocent name. pino's own `redact` takes paths of a fixed depth, and costs more the more of them.
  */
 import { pino, type Bindings, type ChildLoggerOptions, type DestinationStream, type Logger } from 'pino'
+import { openLogOutput } from './log-output.ts'
 
 export type Log = Logger
 
@@ -66,20 +67,13 @@ export class AccessLine {
   }
 }
 
-const bufferBytes = 4_096
-const flushEveryMs = 200
-
 let output: DestinationStream | undefined
 
 /**
- * Standard output, some lines at a time: a system call for each access line took a twentieth of a page's time. What is
- * left is written when the process ends, unless it is killed outright.
- *
- * All logs of a process share it. pino writes to it every 200 ms even when there is nothing to write, and a process of
- * the tests makes hundreds of logs.
+ * Standard output. All logs of a process share it: it has a timer, and a process of the tests makes hundreds of logs.
  */
 function openOutput(): DestinationStream {
-  output ??= pino.destination({ dest: 1, sync: false, minLength: bufferBytes, periodicFlush: flushEveryMs })
+  output ??= openLogOutput(1)
   return output
 }
 
