@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
 import type { Database } from '../db/index.ts'
 import { createTenants } from '../tenants/index.ts'
-import { chainAudit, exportAudit, verifyAudit } from './index.ts'
+import { recordAudit } from '../audit.ts'
+import { chainAudit, chainEntries, exportAudit, verifyAudit } from './index.ts'
 
 async function prepare(
   t: TestContext,
@@ -53,6 +55,25 @@ describe('the audit log', () => {
     await Promise.all([chainAudit(db, { info: () => undefined }), chainAudit(db, { info: () => undefined })])
     assert.deepEqual(await verifyAudit(db, tenantId), { tenantId, entries: 10, broken: null })
   })
+
+  for (const table of ['audit_entries', 'audit_heads']) {
+    it(`is unbroken when entries are chained while it is verified, before ${table} is read`, async (t) => {
+      const { db, tenantId } = await prepare(t)
+      const verified = await db.transaction(async (tx) => {
+        await tx.execute(`lock table ${table} in access exclusive mode`)
+        const verifying = verifyAudit(db, tenantId)
+        await until('the verification waits', () =>
+          db.maybeRow(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`,
+          ),
+        )
+        await recordAudit(tx, { tenantId, actor: 'operator', action: 'audit.read', subject: tenantId })
+        await chainEntries({ ...db, ...tx, transaction: (work) => work(tx) })
+        return { verifying }
+      })
+      assert.deepEqual(await verified.verifying, { tenantId, entries: 6, broken: null })
+    })
+  }
 
   const sabotages: [string, string, string, string][] = [
     ['changed', `update audit_entries set actor = 'user' where position = 3`, '3', 'was changed'],

@@ -72,8 +72,7 @@ function hashLink(previous: Buffer, position: string, row: store.EntryRow): Buff
 }
 
 export async function verifyAudit(db: Database, tenantId: string, known?: KnownHead): Promise<AuditVerdict> {
-  const heads = await store.listHeads(db)
-  const head = heads.find((one) => one.tenantId === tenantId)
+  let head: store.Head | undefined
   let entries = 0
   let previous: Buffer = Buffer.alloc(0)
   let reached = 0n
@@ -95,7 +94,13 @@ export async function verifyAudit(db: Database, tenantId: string, known?: KnownH
         seesKnown = true
       }
     }
-    if (rows.length < batchSize) break
+    if (rows.length === batchSize) continue
+    const isBehind = (): boolean => head !== undefined && BigInt(head.position) > reached
+    if (rows.length === 0 && isBehind()) break
+    // A worker goes on chaining. The head is read after the entries, and if it is ahead, the entries up to it are read
+    // next: they were committed with it, so only missing ones are not found.
+    head = await store.findHead(db, tenantId)
+    if (!isBehind()) break
   }
   if (head !== undefined && head.position !== reached.toString()) return broken(reached + 1n, 'is missing')
   if (head !== undefined && !head.hash.equals(previous)) return broken(reached, 'is not the head that was kept')

@@ -83,6 +83,13 @@ export async function listHeads(sql: Sql): Promise<({ tenantId: string } & Head)
   )
 }
 
+export async function findHead(sql: Sql, tenantId: string): Promise<Head | undefined> {
+  return sql.maybeRow<Head>(
+    `select position::text, hash, to_char(logged_on, 'YYYY-MM-DD') as "loggedOn" from audit_heads where tenant_id = $1`,
+    [tenantId],
+  )
+}
+
 /** False when another process has logged it on this day. */
 export async function markLogged(sql: Sql, tenantId: string, day: string): Promise<boolean> {
   const marked = await sql.execute(
