@@ -266,6 +266,18 @@ describe('the receipt of a transaction', () => {
       assert.deepEqual([receipts.length, lastingMark], [1, '[]'])
     })
 
+    it('is found among transactions with names of a stranger that are too long for one answer together', async (t) => {
+      const strangers = Array.from({ length: 36 }, (_, index) => {
+        const long = { functionName: 'x'.repeat(1_000_000), value: '0', gasPrice: '1', gasUsed: '1' }
+        return { ...row(20, '', long), hash: `0x${word(7_000 + index)}` }
+      })
+      const { chain, walk, give, first } = await openPruned(t, [row(10, '', paid), ...strangers, row(30, '', paid)])
+      give([10, 30])
+      chain.nowMs += 900_000
+      const { receipts, lastingMark } = await walk(20_001, 20_002, first.lastingMark)
+      assert.deepEqual([receipts.length, lastingMark], [2, '[]'])
+    })
+
     for (const [what, shown] of [
       ['nothing', 0],
       ['the first page only', 100],
