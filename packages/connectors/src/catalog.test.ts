@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { findAssetByContract, getAsset } from '@assay/core'
-import { findProvider, findSignIn, getDefinition, getStreams, listCatalog, toExchange } from './catalog.ts'
+import {
+  findProvider,
+  findSignIn,
+  getDefinition,
+  getStreams,
+  listCatalog,
+  listClaimable,
+  toExchange,
+} from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
 /** Everything that a file imports when it is loaded, through any number of local files. Types are erased. */
@@ -89,6 +97,13 @@ describe('the catalogue', () => {
     const wallets = ['binanceusdm', 'binancecoinm', 'kucoinfutures', 'krakenfutures', 'coinbaseinternational']
     assert.deepEqual(wallets.map(toExchange), ['binance', 'binance', 'kucoin', 'kraken', 'coinbase'])
     assert.deepEqual(['bybiteu', 'kraken', 'nowhere'].map(toExchange), ['bybit', 'kraken', 'nowhere'])
+  })
+
+  it('has balances that claims count only where the documents of the provider were read for it', () => {
+    const brands = { bybit: ['bybit', 'bybiteu', 'bybitid'], okx: ['myokx', 'okx', 'okxus'] }
+    assert.deepEqual(listClaimable().toSorted(), [
+      ...['binance', 'bitfinex', ...brands.bybit, 'coinbase', 'kraken', ...brands.okx],
+    ])
   })
 
   it('names rebasing assets by the ids that records have', () => {

@@ -42,6 +42,11 @@ export function listWholeLedgers(): string[] {
   return definitions.filter(({ listsEveryMovement }) => listsEveryMovement).map(({ metadata }) => metadata.provider_id)
 }
 
+/** The providers whose balances claims count. */
+export function listClaimable(): string[] {
+  return definitions.filter(({ countsInClaims }) => countsInClaims).map(({ metadata }) => metadata.provider_id)
+}
+
 /** Where users sign in; undefined for a provider without sign-in. */
 export function findSignIn(providerId: string): SignIn | undefined {
   return byId.get(providerId)?.signIn

@@ -31,7 +31,7 @@ it('requests for the keys need no token, so repeated requests write nothing for 
   const { db } = await testDatabase(t)
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    ...{ freshForMs: 86_400_000, wholeLedgers: [] },
+    ...{ freshForMs: 86_400_000, wholeLedgers: [], claimable: [] },
     ...{ exchangeOf, listOwned: () => assert.fail('a list of keys needs no accounts') },
   })
   const first = await claims.jwks()
@@ -80,7 +80,7 @@ it('an application that repeats a claim does not keep its user from being delete
   let whileAsked = async (): Promise<void> => undefined
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    ...{ freshForMs: 86_400_000, wholeLedgers: [] },
+    ...{ freshForMs: 86_400_000, wholeLedgers: [], claimable: [] },
     exchangeOf,
     async listOwned() {
       await whileAsked()
@@ -110,7 +110,7 @@ it('a claim that is repeated takes one row, and one consent has at most a hundre
   const ann = await tenants.ensureUser({ ...tenant, externalUserId: 'ann' })
   const claims = createClaims({
     ...{ db, secrets: [new Uint8Array(32).fill(7)], issuer: 'https://auth.example', sandbox: false },
-    ...{ freshForMs: 86_400_000, wholeLedgers: [] },
+    ...{ freshForMs: 86_400_000, wholeLedgers: [], claimable: [] },
     ...{ exchangeOf, listOwned: async () => nothing },
   })
   const asker = { ...ann, clientId: 'cli_1', grantId: 'grt_1' }

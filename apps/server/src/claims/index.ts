@@ -61,6 +61,8 @@ export interface ClaimsDeps {
   freshForMs: number
   /** The providers whose lists have every movement of an account. */
   wholeLedgers: readonly string[]
+  /** The providers whose balances count. */
+  claimable: readonly string[]
   /** The exchange of which a provider reads a brand, a region or some wallets; or the provider itself. */
   exchangeOf(providerId: string): string
 }
@@ -114,8 +116,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
         await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
         const audience = request.audience ?? asker.clientId
         await checkAudiences(tx, asker, audience, Date.parse(now))
-        const { freshForMs, wholeLedgers } = deps
-        const wanted = { asOf: request.asOf, freshForMs, assetId, wholeLedgers }
+        const { freshForMs, wholeLedgers, claimable } = deps
+        const wanted = { asOf: request.asOf, freshForMs, assetId, wholeLedgers, claimable }
         const { asOf, accounts } = await deps.listOwned(tx, asker, wanted)
         const { holds, grade, error } = judge(count(accounts, deps.exchangeOf), request)
         const id = randomUUID()

@@ -1,7 +1,7 @@
 /** The api role: every route over the parts it serves. */
 import { dayMs } from '@assay/core'
 import { randomUUID } from 'node:crypto'
-import { listWholeLedgers, toExchange } from '@assay/connectors/catalog'
+import { listClaimable, listWholeLedgers, toExchange } from '@assay/connectors/catalog'
 import { createClaims, type Claims } from '../claims/index.ts'
 import type { Config } from '../config/config.ts'
 import { createAccessLog } from '../connect/index.ts'
@@ -150,6 +150,7 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
     listOwned: portfolio.listOwned,
     exchangeOf: toExchange,
     wholeLedgers: listWholeLedgers(),
+    claimable: listClaimable(),
     // A judged reading is up to two runs old; four leave room for one that failed.
     freshForMs: Math.max(dayMs, 4 * config.schedule.idleEveryMs),
   })

@@ -19,14 +19,16 @@ import { knownUserText } from './authorized-read-store.ts'
 import { dayOf, graded, heldColumns, heldCtes, ledBackCte, ofConnection, price } from './positions-at-store.ts'
 
 export interface OwnedRequest {
-  /** The latest moment that is wanted; undefined for the newest to which all accounts that are fresh were read. */
+  /** The latest moment that is wanted; undefined for the newest to which all accounts that may count were read. */
   asOf: string | undefined
-  /** An account that was not read for this long before the moment that is wanted, or the present, is not fresh. */
+  /** An account that was not read for this long before the moment that is wanted, or the present, does not count. */
   freshForMs: number
   /** Null for the value of everything in dollars. */
   assetId: string | null
   /** The providers whose lists have every movement of an account. */
   wholeLedgers: readonly string[]
+  /** The providers whose balances are known to be their owner's. Accounts of others do not count. */
+  claimable: readonly string[]
 }
 
 export interface OwnedAccount {
@@ -60,7 +62,8 @@ const readAt = 'coalesce(c.proof_balances_at, c.balances_at)'
 // PostgreSQL has years before the first that ISO 8601 writes with four digits.
 const freshSince = `coalesce($3::timestamptz, $2) - make_interval(secs => $4::double precision / 1000)`
 const columns = `${heldColumns}, c.connection_type, c.proof_grade, c.account_fingerprint, c.fingerprint_of,
-  c.proof_balances_at, c.balances_doubted_at, c.losses_open_at, ${readAt} as read_at, coalesce(${readAt} >= ${freshSince}, false) as is_fresh`
+  c.proof_balances_at, c.balances_doubted_at, c.losses_open_at, ${readAt} as read_at,
+  coalesce(${readAt} >= ${freshSince}, false) and c.provider_id = any($7::text[]) as may_count`
 
 /**
  * Two accounts are never read in the same second: a refresh of all of them takes up to a few minutes where providers
@@ -78,7 +81,7 @@ const nearReadings = `
     select s.balances_since as at union all select s.read_at
     union all select o.observed_at from observed_balances o where ${ofConnection('o', 's')}
     union all select o.seen_until from observed_balances o where ${ofConnection('o', 's')}) r
-  where ${isOwned} and s.is_fresh and r.at <= s.read_at
+  where ${isOwned} and s.may_count and r.at <= s.read_at
     and (r.at = s.proof_balances_at or r.at > coalesce(s.balances_doubted_at, '-infinity'))
     and r.at > coalesce(s.losses_open_at, '-infinity')
     and r.at between m.at - interval '${nearMinutes} minutes' and m.at + interval '${nearMinutes} minutes'
@@ -117,7 +120,7 @@ const isAskedUnsettled = isUnsettled(
 )
 
 const moment = `coalesce(least($3::timestamptz,
-  (select min(s.read_at) from shown s where ${isOwned} and s.is_fresh)), $2)`
+  (select min(s.read_at) from shown s where ${isOwned} and s.may_count)), $2)`
 
 const listsEverything = 's.provider_id = any($6::text[])'
 // Nothing says since when and for how long a reading that was in doubt was not what it seemed.
@@ -133,7 +136,8 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
     and t.category in ('fee', 'other')))`
 
 // What a reading near the moment found: the same as a reading before it did, or what the history leads back from. Where
-// it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows of observed_balances are thinned out, but never at the newest readings.)
+// it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows
+// of observed_balances are thinned out, but never at the newest readings.)
 const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
   when n.before_at is null and r.next_at <= n.after_at then least(${total}, r.next_liquid + r.next_staked) else 0 end`
 
@@ -146,7 +150,7 @@ const heldEarlier = `coalesce((
 const ownedText = knownUserText({
   columns,
   result: `select * from (
-    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.is_fresh`, 'history')}, ${ledBackCte},
+    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.may_count`, 'history')}, ${ledBackCte},
     near as materialized (${nearReadings}),
     counted as (
       select h.connection_key,
@@ -169,7 +173,7 @@ const ownedText = knownUserText({
       group by h.connection_key
     ), accounts as (
       select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed,
-        s.is_fresh and not ${mayHaveOpenLoss} and (
+        s.may_count and not ${mayHaveOpenLoss} and (
           ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m
       join shown s on ${isOwned}
@@ -194,9 +198,9 @@ const ownedText = knownUserText({
 export async function listOwned(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,
-  { asOf, freshForMs, assetId, wholeLedgers }: OwnedRequest,
+  { asOf, freshForMs, assetId, wholeLedgers, claimable }: OwnedRequest,
 ): Promise<Owned> {
-  const values = [userKey, sql.now(), asOf ?? null, freshForMs, assetId, wholeLedgers]
+  const values = [userKey, sql.now(), asOf ?? null, freshForMs, assetId, wholeLedgers, claimable]
   const { as_of, accounts } = await sql.row<{ as_of: string; accounts: OwnedAccount[] }>(ownedText, values)
   return { asOf: as_of, accounts }
 }

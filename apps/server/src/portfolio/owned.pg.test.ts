@@ -318,6 +318,23 @@ describe('the accounts of a claim', async () => {
     assert.equal(owned.asOf, readAt)
   })
 
+  it('do not count where it is not known what is in the balances of their provider, nor set the moment back', async () => {
+    const { userKey, accounts } = await openAccounts(2)
+    const [unknown, account] = accounts as [Account, Account]
+    await db.execute("update connections set provider_id = 'binance' where user_key = $1 and connection_key = $2", [
+      userKey,
+      unknown.ref.connectionKey,
+    ])
+    for (const one of [unknown, account]) await record(one, parseDecimal('2'), 'deposit')
+    await db.clock.advance(hourMs)
+    await readAndJudge(unknown)
+    await db.clock.advance(minuteMs)
+    const at = await readAndJudge(account)
+    const owned = await list(userKey)
+    assert.deepEqual([owned.asOf, amounts(owned), known(owned)], [at, ['0', '2'], [false, true]])
+    assert.deepEqual(amounts(await list(userKey, { claimable: ['kraken', 'binance'] })), ['2', '2'])
+  })
+
   it('are those that were read a day before the moment that is asked for, or later, however long ago', async () => {
     const { userKey, accounts } = await openAccounts(2)
     const [dead, alive] = accounts as [Account, Account]

@@ -89,7 +89,14 @@ export async function openOwned() {
     listOwned(
       db,
       { userKey },
-      { asOf: undefined, assetId: bitcoin.assetId, freshForMs: dayMs, wholeLedgers: ['kraken'], ...more },
+      {
+        asOf: undefined,
+        assetId: bitcoin.assetId,
+        freshForMs: dayMs,
+        wholeLedgers: ['kraken'],
+        claimable: ['kraken'],
+        ...more,
+      },
     )
   return { db, ledger, keepAt, derive, openAccounts, record, move, read, judge, makeProvisional, readAndJudge, list }
 }

@@ -94,6 +94,7 @@ export const binanceDefinition = {
   storySpanMs: 7 * dayMs,
   // Fiat orders take half an hour, and nothing else has to wait for them.
   storiesStayInLists: true,
+  countsInClaims: true,
   settlesMs: 60_000,
   // Flexible products, which count as liquid here, grow in the Earn wallet every minute
   // (binance.com/en/earn/simple-earn, "What rewards can I earn"). The list of rewards has one row for each day.

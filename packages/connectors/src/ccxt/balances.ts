@@ -102,33 +102,19 @@ async function fetchPlace(client: CcxtClient, params: WalletParams, { borrowed, 
 }
 
 /** A loss that cannot be read may be any. */
-function mayHaveOpenLoss(
-  { at, amount: member, wallet = {} }: OpenLosses,
-  params: WalletParams,
-  answer: unknown,
-): boolean {
+function mayHaveOpenLoss({ wallet = {}, shown }: OpenLosses, params: WalletParams, answer: unknown): boolean {
   if (Object.entries(wallet).some(([name, value]) => params[name] !== value)) return false
-  const found = valueAt(answer, at)
-  if (found === undefined || member === undefined) return found !== undefined
-  return [found].flat().some((row) => {
-    const gained = findGain(row, member)
-    return gained === undefined || isNegative(gained)
+  if (shown === undefined) return true
+  return [valueAt(answer, shown.rows)].flat().some((row) => {
+    const left = textAt(row, shown.left)
+    // The exchange leaves it empty where an account has no such amount.
+    if (left === '') return false
+    const [all, balance, loans] = [left, textAt(row, shown.balance), textAt(row, shown.borrowed) || '0'].map((text) =>
+      findDecimal(text ?? ''),
+    )
+    if (all === undefined || balance === undefined || loans === undefined) return true
+    return isNegative(subtract(all, subtract(balance, loans)))
   })
-}
-
-/** Undefined where it cannot be read. An account has no such amount where the exchange leaves it empty. */
-function findGain(row: unknown, amount: NonNullable<OpenLosses['amount']>): Decimal | undefined {
-  if (typeof amount === 'string') {
-    const text = textAt(row, amount)
-    return text === '' ? zero : findDecimal(text ?? '')
-  }
-  const left = textAt(row, amount.left)
-  if (left === '') return zero
-  const all = findDecimal(left ?? '')
-  const balance = findDecimal(textAt(row, amount.balance) ?? '')
-  const loans = findDecimal(textAt(row, amount.borrowed) || '0')
-  if (all === undefined || balance === undefined || loans === undefined) return undefined
-  return add(subtract(all, balance), loans)
 }
 
 const loanRows = z.array(z.record(z.string(), z.unknown())).catch([])

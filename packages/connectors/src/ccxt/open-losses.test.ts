@@ -50,46 +50,6 @@ function answerBitfinex(wallets: readonly unknown[][]) {
   }
 }
 
-/** www.gate.com/docs/developers/apiv4: "List spot trading accounts" and "Get unified account information". */
-function answerGate(isUnified: boolean) {
-  const pair = {
-    ...{ id: 'BTC_USDT', base: 'BTC', quote: 'USDT', fee: '0.2', trade_status: 'tradable' },
-    ...{ amount_precision: 4, precision: 2 },
-  }
-  return (path: string): unknown => {
-    if (path.endsWith('/spot/currency_pairs')) return [pair]
-    if (path.endsWith('/account/detail')) return { key: { mode: isUnified ? 2 : 1 } }
-    if (path.endsWith('/spot/accounts')) return [{ currency: 'BTC', available: '1', locked: '0' }]
-    if (path.endsWith('/unified/accounts')) return { balances: { BTC: { available: '1', freeze: '0', borrowed: '0' } } }
-    return []
-  }
-}
-
-/** docs.alpaca.markets, "Get account" and "All open positions". The account has 10000 dollars of its own. */
-function answerAlpaca(cash: string, shortValue: string) {
-  const values = { long_market_value: '0', short_market_value: shortValue, position_market_value: shortValue }
-  const pair = {
-    ...{ class: 'crypto', symbol: 'BTC/USD', status: 'active' },
-    ...{ tradable: true, price_increment: '1' },
-  }
-  const answers: Readonly<Record<string, unknown>> = {
-    '/v2/assets': [pair],
-    '/v2/account': { currency: 'USD', cash, equity: '10000', ...values },
-    '/v2/positions': [{ symbol: 'AAPL', qty: '-100', qty_available: '-100', market_value: shortValue }],
-  }
-  return (path: string): unknown => answers[path]
-}
-
-/** github.com/bitbankinc/bitbank-api-docs, "Fetch user assets" and "Get all pairs info". */
-function answerBitbank(amount: string) {
-  const asset = { asset: 'btc', onhand_amount: amount, free_amount: amount, locked_amount: '0' }
-  const pair = { ...{ name: 'btc_jpy', base_asset: 'btc', quote_asset: 'jpy', is_enabled: true }, price_digits: 0 }
-  return (path: string): unknown => ({
-    success: 1,
-    data: path.endsWith('/user/assets') ? { assets: [asset] } : { pairs: [pair] },
-  })
-}
-
 describe('losses of open contracts', () => {
   it('Bybit: are not in the balances, and show beside them', async () => {
     const mayHaveLost = async (...equities: (string | undefined)[]): Promise<boolean | undefined> =>
@@ -111,22 +71,5 @@ describe('losses of open contracts', () => {
     const exchange = ['exchange', 'BTC', 1, 0, 1]
     assert.equal((await read([exchange, ['margin', 'BTC', 0, 0, 0]])).mayHaveLost, undefined)
     assert.equal((await read([exchange, ['margin', 'BTC', 0.5, 0, 0.5]])).mayHaveLost, true)
-  })
-
-  it('Alpaca: are what has to be paid for shares that were sold short, whose price is in the cash', async () => {
-    const owning = await readBalances('alpaca', answerAlpaca('10000', '0'))
-    assert.deepEqual([owning.mayHaveLost, owning.balances.map(({ liquid }) => liquid)], [undefined, ['10000']])
-    const owing = await readBalances('alpaca', answerAlpaca('30000', '-20000'))
-    assert.deepEqual([owing.mayHaveLost, owing.balances.map(({ liquid }) => liquid)], [true, ['30000']])
-  })
-
-  it('Bitbank: may be those of margin positions, of which the assets say nothing', async () => {
-    assert.equal((await readBalances('bitbank', answerBitbank('0'))).mayHaveLost, undefined)
-    assert.equal((await readBalances('bitbank', answerBitbank('1'))).mayHaveLost, true)
-  })
-
-  it('Gate: may be in the one wallet of a unified account', async () => {
-    assert.equal((await readBalances('gate', answerGate(false))).mayHaveLost, undefined)
-    assert.equal((await readBalances('gate', answerGate(true))).mayHaveLost, true)
   })
 })

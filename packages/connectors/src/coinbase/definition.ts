@@ -86,6 +86,7 @@ export const coinbaseDefinition = {
   ],
   // Coinbase books both halves of a conversion in the same second, and the echo of a transfer to Pro within the hour.
   storySpanMs: dayMs,
+  countsInClaims: true,
   settlesMs: 60_000,
   baseUrl: 'https://api.coinbase.com',
   signIn: {

@@ -135,9 +135,15 @@ export interface ProviderDefinition {
   walletsOf?: string
   /**
    * Set where the lists have every movement of the account, whatever its kind: what was held between two readings of the
-   * balances is then certain, and a margin position shows by its fees, at least one in eight hours. Elsewhere coins can leave and come back without a record, and the sums are right again.
+   * balances is then certain, and a margin position shows by its fees, at least one in eight hours. Elsewhere coins can
+   * leave and come back without a record, and the sums are right again.
    */
   listsEveryMovement?: true
+  /**
+   * Set where the provider's documents say what in its balances is not the owner's, such as borrowed coins and losses that
+   * are not booked yet, and the connector takes it away or notices it. Elsewhere no claim counts the balances.
+   */
+  countsInClaims?: true
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
   /** The connector's `version` if it is not 1, for processes that never load the connector. */

@@ -77,6 +77,7 @@ export const krakenDefinition = {
   storySpanMs: 30 * dayMs,
   // The ledger is the account's book: every entry has the balance after it.
   listsEveryMovement: true,
+  countsInClaims: true,
   settlesMs: 2_000,
   // 2: a withdrawal on hold has left the balance. 3: a conversion between wallets of one asset is a move.
   connectorVersion: 3,

@@ -237,7 +237,7 @@ describe('POST /accounts/v2/claims', async () => {
       createClaims({
         ...{ db, secrets: [Buffer.alloc(32, secret)], issuer: api.url, sandbox: true },
         ...{ listOwned: async () => owned, exchangeOf: (providerId) => providerId, freshForMs: 86_400_000 },
-        wholeLedgers: [],
+        ...{ wholeLedgers: [], claimable: [] },
       })
     const request = { claim: 'holds_at_least', assetId: 'crypto:bitcoin', amount: parseDecimal('0.00000001') } as const
     const asker = { ...owner, clientId: 'cli_demo' }

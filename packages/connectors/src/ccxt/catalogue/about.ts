@@ -83,17 +83,15 @@ interface NumberedCoins {
   ofContracts: { name: string; number: number }
 }
 
-/** Where contracts may be open whose losses the balances still have. Other wallets have none, or contain their losses. */
+/** Where contracts may be open whose losses the balances still have. */
 export interface OpenLosses {
-  /** Only in an answer of the exchange that has something here; '' is every answer. */
-  at: string
-  /**
-   * The member of the rows there that is below zero when something was lost, or those with what is left after all losses
-   * and with the balance, before its loans are deducted. Without it, the answer does not say.
-   */
-  amount?: string | { left: string; balance: string; borrowed: string }
   /** Only in the wallet with these parameters. */
   wallet?: WalletParams
+  /**
+   * Rows of the answer with what is left after all losses, with the balance, and with what was borrowed of it. Without
+   * these, the answer does not say.
+   */
+  shown?: { rows: string; left: string; balance: string; borrowed: string }
 }
 
 interface RightsSource {
@@ -120,6 +118,8 @@ export interface About {
   accountsOf?: string
   /** Wallets of an exchange that another provider reads as well: coins move between the two at once. */
   walletsOf?: string
+  /** As in a provider's definition. */
+  countsInClaims?: true
   aliases?: readonly string[]
   website?: string
   rank?: number
@@ -167,6 +167,7 @@ export interface About {
 // Manual loan repay and auto loan repay".
 const bybit: About = {
   accountsOf: 'bybit',
+  countsInClaims: true,
   permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
   leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
   menu: ['Account & Security', 'API Management', 'Create New Key', 'System-generated API Keys'],
@@ -182,8 +183,7 @@ const bybit: About = {
   borrowed: { rows: 'result.list.0.coin', currency: 'coin', amount: 'spotBorrow' },
   // `unrealisedPnl` lacks options: their seller has the premium in the balance, and what they are worth beside it.
   openLosses: {
-    at: 'result.list.0.coin',
-    amount: { left: 'equity', balance: 'walletBalance', borrowed: 'spotBorrow' },
+    shown: { rows: 'result.list.0.coin', left: 'equity', balance: 'walletBalance', borrowed: 'spotBorrow' },
   },
   rights: {
     kind: 'flag',
@@ -203,6 +203,7 @@ const bybit: About = {
 // and a spread trade are named as trades, because a bill of a trade must never count beside its fill.
 const okx: About = {
   accountsOf: 'okx',
+  countsInClaims: true,
   permissions: ['Read'],
   leaveEmpty: ['Trade', 'Withdraw'],
   menu: ['Profile', 'API', 'Create API key'],
@@ -256,9 +257,7 @@ const hitbtc: About = {
 
 // WOOFI Pro and Mode Trade are brands of Orderly: ccxt calls api-evm.orderly.org for both, and signs with the same key and
 // the same account id (`orderly-account-id`).
-//
-// orderly.network/docs, "Get current holding": `holding` has no profit or loss of positions, which have a list of their own.
-const orderly: About = { accountsOf: 'woofipro', third: 'Account ID', openLosses: { at: '' } }
+const orderly: About = { accountsOf: 'woofipro', third: 'Account ID' }
 
 // gate.com's API v4: deposits, withdrawals and the account book refuse more than 30 days ("Time span shall not exceed 30
 // days"). Its times are in seconds, which ccxt forgets for the account book. Trades have milliseconds. It is not documented
@@ -272,8 +271,6 @@ const gate: About = {
     trades: { unit: 's' },
     ledger: { since: 'from', until: 'to', unit: 's', spanDays: 30 },
   },
-  // "Get unified account information": one wallet for coins and contracts.
-  openLosses: { at: 'balances' },
   limits: ['Balances at Gate are not proved while its unified account owes borrowed coins.'],
 }
 
@@ -307,11 +304,7 @@ const cryptocomTransfers: ListAbout = {
 }
 
 const abouts: Readonly<Record<string, About>> = {
-  // docs.alpaca.markets, "Account": "equity = cash + long_market_value + short_market_value". Whoever sells shares or options
-  // short has their price in the cash. What has to be bought back is a position, and ccxt reads those of coins only.
-  alpaca: { aliases: ['Alpaca Markets'], openLosses: { at: 'account', amount: 'short_market_value' } },
-  // docs.backpack.exchange, "Get balances": coins and contracts share them.
-  backpack: { openLosses: { at: '' } },
+  alpaca: { aliases: ['Alpaca Markets'] },
   bequant: hitbtc,
   binancecoinm: {
     ...binanceFutures,
@@ -349,10 +342,9 @@ const abouts: Readonly<Record<string, About>> = {
       'Trades at BingX are read for the last 90 days. Those of a pair may appear within four weeks if the account shows only one of its two assets.',
     ],
   },
-  // github.com/bitbankinc/bitbank-api-docs: the profit or loss of margin positions is in `user/margin/status`, and no member
-  // of `user/assets` has it.
-  bitbank: { name: 'Bitbank', aliases: ['ビットバンク'], openLosses: { at: '' } },
+  bitbank: { name: 'Bitbank', aliases: ['ビットバンク'] },
   bitfinex: {
+    countsInClaims: true,
     aliases: ['Bfx', 'iFinex'],
     rank: 14,
     color: '#16b157',
@@ -378,7 +370,7 @@ const abouts: Readonly<Record<string, About>> = {
     // finances a position is in no wallet.
     borrowed: 'excluded',
     // Positions have a list of their own, which a key without the right to read it does not see.
-    openLosses: { at: '', wallet: { type: 'margin' } },
+    openLosses: { wallet: { type: 'margin' } },
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
     namesWallets: true,
     rights: {
@@ -462,7 +454,6 @@ const abouts: Readonly<Record<string, About>> = {
   // BYDFi opened in November 2019, as BitYard.
   bydfi: {
     aliases: ['BitYard'],
-    openLosses: { at: '' },
     launched: '2019-11-01',
     lists: {
       trades: { spanDays: 7, retentionDays: 182, limit: 500, leavesOut: 'Spot trades at BYDFi are not read.' },
@@ -481,8 +472,6 @@ const abouts: Readonly<Record<string, About>> = {
   },
   coinbaseinternational: {
     walletsOf: 'coinbase',
-    // The balances of a portfolio do not have its positions, and it is not documented whether they contain its `loan`.
-    openLosses: { at: '' },
     aliases: ['Coinbase INTX', 'INTX'],
     color: '#0052ff',
     third: 'Passphrase',
@@ -522,8 +511,6 @@ const abouts: Readonly<Record<string, About>> = {
       trades: { retentionDays: 180 },
       ledger: { retentionDays: 180 },
     },
-    // private/user-balance: one wallet for coins and contracts.
-    openLosses: { at: 'result.data', amount: 'total_session_unrealized_pnl' },
     limits: [
       'The Crypto.com App is a separate product. Its history can only be exported by hand.',
       'Crypto.com reports only the last six months of trades.',
@@ -531,8 +518,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   cryptomus: { limits: ['Only balances can be read.'] },
   deepcoin: { third: 'Passphrase' },
-  // docs.delta.exchange, "Get Wallet Balances": `balance` has no profit or loss of positions.
-  delta: { openLosses: { at: '' }, limits: ['Profits and losses on contracts are not in the history.'] },
+  delta: { limits: ['Profits and losses on contracts are not in the history.'] },
   deribit: { rank: 25, aliases: ['Deribit by Coinbase'] },
   digifinex: { aliases: ['DFT'] },
   fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
@@ -613,8 +599,6 @@ const abouts: Readonly<Record<string, About>> = {
   independentreserve: { aliases: ['IR'] },
   krakenfutures: {
     walletsOf: 'kraken',
-    // docs.kraken.com, "Get wallets": `quantity` of the multi-collateral wallet has no profit or loss of positions.
-    openLosses: { at: 'accounts.flex', amount: 'totalUnrealized' },
     aliases: ['Crypto Facilities', 'Cryptofacilities'],
     color: '#7132f5',
     limits: ['Only Kraken Futures is read. Connect Kraken for the spot account.'],
@@ -655,8 +639,6 @@ const abouts: Readonly<Record<string, About>> = {
     // documented whether KuCoin shows a wallet that it has moved in its former place as well, nor whether the balance of a
     // unified account contains its `liability`.
     wallets: [{ type: 'main' }, [{ hf: true }, { hf: false }]],
-    // The wallet of a unified account, which has contracts as well.
-    openLosses: { at: 'data.accounts' },
     namesWallets: true,
     limits: [
       'Holdings in margin, futures, Earn and trading bots at KuCoin are not read, and neither are margin and futures trades. For a unified account, the funding and unified wallets are read.',
@@ -805,8 +787,7 @@ const abouts: Readonly<Record<string, About>> = {
       withdrawals: { paging: { kind: 'offset', param: 'offset' }, limit: 100, since: false },
     },
   },
-  // docs.woox.io, "Get Balances": `holding` has no profit or loss of positions.
-  woo: { aliases: ['WOO Network', 'Wootrade'], openLosses: { at: '' } },
+  woo: { aliases: ['WOO Network', 'Wootrade'] },
   woofipro: { ...orderly, aliases: ['Orderly'] },
   xt: { name: 'XT.com', aliases: ['XT Exchange'] },
   zebpay: { name: 'ZebPay' },

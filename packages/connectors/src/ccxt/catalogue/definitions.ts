@@ -37,6 +37,7 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     ...(!lists.some(({ stream, by }) => stream === 'ledger' && by !== null) && { storiesStayInLists: true }),
     ...(about.accountsOf !== undefined && { accountsOf: about.accountsOf }),
     ...(about.walletsOf !== undefined && { walletsOf: about.walletsOf }),
+    ...(about.countsInClaims === true && { countsInClaims: true as const }),
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
     hosts: facts.hosts.slice(1),
