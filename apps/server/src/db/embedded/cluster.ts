@@ -10,7 +10,7 @@ import path from 'node:path'
 import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
-import { claimDataDirectory, findRecordedSocket } from './owner.ts'
+import { claimDataDirectory, findRecordedSocket, withAdvice } from './owner.ts'
 import { removeSocketFiles, socketName, type Cluster } from './postmaster.ts'
 
 export interface ClusterOptions {
@@ -59,7 +59,7 @@ export async function findPassword(dataDirectory: string): Promise<string | unde
     return (await readFile(passwordFileOf(dataDirectory), 'utf8')).trim()
   } catch (error) {
     if (errorCodeOf(error) === 'ENOENT') return undefined
-    throw error
+    throw withAdvice(error, dataDirectory)
   }
 }
 
@@ -86,7 +86,7 @@ async function chooseIdentity(directory: string): Promise<ServerIdentity | undef
   if (owner === undefined || uid === undefined || owner.uid === uid) return undefined
   throw new Error(
     `${directory} belongs to uid ${owner.uid}, and this process runs as uid ${uid}: it was made by a start as root or as ` +
-      `another user. Start as that user, or hand it over: sudo chown -R ${uid} ${directory}`,
+      `another user. Start as that user, or hand all of it over: sudo chown -R ${uid} ${path.dirname(directory)}`,
   )
 }
 

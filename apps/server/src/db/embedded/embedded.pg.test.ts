@@ -26,6 +26,7 @@ import pg from 'pg'
 import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
 import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
+import { findPassword } from './cluster.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { ensureReachable, findBinaries } from './binaries.ts'
 import { claimDataDirectory, findOwner, isRunning } from './owner.ts'
@@ -360,6 +361,18 @@ test('a data directory that other users control is refused, and nothing is writt
     await assert.rejects(start(t, shared), /belongs to uid 65534, and this process runs as uid 0/)
   }
   assert.deepEqual(await readdir(shared), [])
+})
+
+test('the refusal of a data directory that root has made says how an ordinary user goes on', async (t) => {
+  if (process.getuid?.() !== 0 || process.seteuid === undefined) return t.skip('not root')
+  await chmod(root, 0o755)
+  const closed = path.join(root, 'closed-by-root')
+  await mkdir(closed, { mode: 0o700 })
+  t.after(() => process.seteuid?.(0))
+  process.seteuid(65_534)
+  await assert.rejects(start(t, closed), /may not use the data directory .*: sudo chown -R/)
+  await assert.rejects(joinEmbedded(closed), /may not use the data directory .*: sudo chown -R/)
+  await assert.rejects(findPassword(closed), /may not use the data directory .*: sudo chown -R/)
 })
 
 test('a command as root gives no file of its own to a server that the owner of the directory names', async (t) => {

@@ -30,9 +30,7 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
   const draft = `${file}.${randomUUID()}`
   const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
   await writeFile(draft, JSON.stringify(owner)).catch((error: unknown) => {
-    if (errorCodeOf(error) !== 'EACCES') throw error
-    const advice = 'Start as the user it belongs to, or hand it over with chown -R.'
-    throw new Error(`This process may not write to the data directory ${dataDirectory}. ${advice}`, { cause: error })
+    throw withAdvice(error, dataDirectory)
   })
   try {
     // A link is made by one process only, and appears with its whole content.
@@ -47,6 +45,13 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
     await rm(draft, { force: true })
   }
   return () => rm(file, { force: true })
+}
+
+/** Says what to do where this process may not read or write a data directory, or something in it. */
+export function withAdvice(error: unknown, dataDirectory: string): unknown {
+  if (errorCodeOf(error) !== 'EACCES') return error
+  const advice = `Start as the user it belongs to, or hand all of it over: sudo chown -R ${process.getuid?.()} ${dataDirectory}`
+  return new Error(`This process may not use the data directory ${dataDirectory}. ${advice}`, { cause: error })
 }
 
 /** The live owner of a data directory. */
@@ -101,7 +106,7 @@ async function findRecord(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8')
   } catch (error) {
     if (errorCodeOf(error) === 'ENOENT') return undefined
-    throw error
+    throw withAdvice(error, path.dirname(file))
   }
 }
 
