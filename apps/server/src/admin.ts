@@ -53,7 +53,7 @@ export { listHosts } from '@assay/connectors'
 export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges, Scope } from './tenants/index.ts'
-export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
+export { checkRegistration, enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 export type { LoggedMessage } from './webhooks/index.ts'
 
 export interface KeyRotation {

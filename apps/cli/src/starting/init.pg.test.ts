@@ -1,7 +1,7 @@
 /** `assay init`, in its own process: from an empty database to settings that the service starts with. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -89,6 +89,19 @@ describe('assay init', () => {
     assert.match(elsewhere.err, /belongs to an installation/)
     assert.equal(await readFile(path.join(directory, 'worker.env'), 'utf8'), before)
     await assert.rejects(stat(path.join(`${directory}-2`, 'api.env')))
+  })
+
+  it('can be repeated after a mistake that shows only when the database has answered', async (t) => {
+    const { connection } = await emptyDatabase(t)
+    const [directory, databaseUrl] = [await newDirectory(t), toDatabaseUrl(connection)]
+    const wrong = await run(wordsFor(directory, databaseUrl, ['--redirect-uri', 'http://app.example/callback']))
+    assert.deepEqual([wrong.code, /redirect/i.test(wrong.err)], [1, true], wrong.err)
+    await mkdir(path.dirname(directory), { recursive: true })
+    await writeFile(directory, 'a file in the place of the directory')
+    const unwritable = await run(wordsFor(directory, databaseUrl, redirect))
+    assert.deepEqual([unwritable.code, /EEXIST|ENOTDIR/.test(unwritable.err)], [1, true], unwritable.err)
+    const right = await run(wordsFor(`${directory}-2`, databaseUrl, redirect))
+    assert.equal(right.code, 0, right.err)
   })
 
   it('names every option that a script left out, and writes nothing when a setting is wrong', async (t) => {

@@ -7,12 +7,12 @@
  * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has
  * answered, and files that exist are never replaced: the keys in them may be the only ones that open what is stored.
  */
-import { openAdmin, platformScopes, type Admin } from '@assay/server/admin'
+import { checkRegistration, openAdmin, platformScopes, type Admin } from '@assay/server/admin'
 import { ConfigError, parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
@@ -66,8 +66,7 @@ export async function init(words: string[]): Promise<void> {
     'database-url': values['database-url'] ?? readEnvironment()['DATABASE_URL'],
   })
   const settings = toSettings(answers)
-  const { tenantId, clientId, secret } = await register(settings, answers)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const { tenantId, clientId, secret } = await register(settings, answers, directory)
   await writeSettings(files.api, 'API processes', { ...settings.shared, ...settings.api })
   await writeSettings(files.worker, 'workers and commands', { ...settings.shared, ...settings.worker })
   const made = { tenant_id: tenantId, client_id: clientId, client_secret: secret, files }
@@ -114,22 +113,28 @@ function toSettings(answers: Answers): Settings {
 async function register(
   { shared, api, worker }: Settings,
   answers: Answers,
+  directory: string,
 ): Promise<{ tenantId: string; clientId: string; secret: string | null }> {
   parseConfig({ ...shared, ...api }, 'api')
   parseConfig({ ...shared, ...worker }, 'worker')
+  const registration = {
+    name: answers.client,
+    scopes: platformScopes,
+    publicClient: false,
+    redirectUris: [answers['redirect-uri']],
+    s256Only: true,
+    requireCodeVerifier: true,
+  }
+  checkRegistration(registration)
   const admin = await openAdmin(parseConfig({ ...shared, ...worker }, 'command'), createLog({ level: 'warn' }))
   try {
     await refuseUsed(admin)
     await admin.migrate()
+    // A database with a tenant is refused the next time, so everything that may fail comes first.
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await access(directory, constants.W_OK)
     const { tenantId } = await admin.tenants.createTenant(answers.tenant)
-    const { client, secret } = await admin.tenants.createClient(tenantId, {
-      name: answers.client,
-      scopes: platformScopes,
-      publicClient: false,
-      redirectUris: [answers['redirect-uri']],
-      s256Only: true,
-      requireCodeVerifier: true,
-    })
+    const { client, secret } = await admin.tenants.createClient(tenantId, registration)
     return { tenantId, clientId: client.clientId, secret }
   } finally {
     await admin.close()

@@ -14,6 +14,7 @@ import * as store from './store.ts'
 import type { Client, TenantDetails } from './store.ts'
 import { createUsers } from './users.ts'
 
+export { checkRegistration } from './registration.ts'
 export { parseEmail, toStoredEmail } from './users.ts'
 
 export type { ClientChanges } from './clients.ts'
