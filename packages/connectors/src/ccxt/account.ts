@@ -1,5 +1,5 @@
 /**
- * Which account a key belongs to and what the key may do. ccxt has no call for either, so a table (catalogue/about.ts)
+ * Which account a key belongs to and what the key may do. ccxt has no call for either, so a table (catalogue/abouts.ts)
  * names the endpoint, the place in its answer, and the permissions that are harmless. Every other permission counts as
  * excess, including ones that the exchange adds later. If an exchange has no entry, we only try the key, and the user
  * confirms that it is read-only (`permission_check: none`).
@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
 import type { Account } from '../kit/connector.ts'
 import { textAt, valueAt } from './answers.ts'
-import { findAbout, type Rights } from './catalogue/about.ts'
+import type { Rights } from './catalogue/abouts.ts'
+import { findAbout } from './catalogue/abouts.ts'
 import { fetchBalances } from './balances.ts'
 import type { CcxtClient } from './client.ts'
 import { findElsewhere } from './elsewhere.ts'

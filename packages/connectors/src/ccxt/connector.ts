@@ -1,6 +1,6 @@
 /**
  * One connector for every exchange that ccxt reads. No code in this room is specific to one exchange; the differences
- * are data: catalogue/exchanges.ts (generated from ccxt) and catalogue/about.ts (from the exchanges' documents).
+ * are data: catalogue/exchanges.ts (generated from ccxt) and catalogue/abouts.ts (from the exchanges' documents).
  *
  * Trades, deposits and withdrawals are the source of truth. The ledger adds only what those lists lack: interest,
  * rewards, rebates and airdrops. We decided against starting from the ledger, because ccxt does not unify ledgers:

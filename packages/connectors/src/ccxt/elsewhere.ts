@@ -4,7 +4,7 @@
  */
 import type { RefusalReason } from '@assay/core'
 import { textAt } from './answers.ts'
-import { findAbout } from './catalogue/about.ts'
+import { findAbout } from './catalogue/abouts.ts'
 import type { CcxtClient } from './client.ts'
 
 /** Why there is nothing to read here; undefined for an account that has its wallet here. */

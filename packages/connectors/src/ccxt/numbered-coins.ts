@@ -6,7 +6,7 @@
  */
 import type { Exchange } from 'ccxt'
 import type { Row } from './answers.ts'
-import { findAbout } from './catalogue/about.ts'
+import { findAbout } from './catalogue/abouts.ts'
 
 /** Far more than there are. A list has as many places. */
 const numberMax = 1_000_000

@@ -21,7 +21,7 @@ import {
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
 import { readAssetCode } from './assets.ts'
-import { findAbout } from './catalogue/about.ts'
+import { findAbout } from './catalogue/abouts.ts'
 import { getFacts } from './catalogue/definitions.ts'
 import {
   isWithdrawal,

@@ -1,9 +1,10 @@
 /**
  * How each list of an exchange is read: what ccxt does (exchanges.ts), corrected by the exchange's documents
- * (about.ts).
+ * (abouts.ts).
  */
 import { dayMs } from '@assay/core'
-import { findAbout, type ListAbout, type Paging, type ReadUnit } from './about.ts'
+import type { ListAbout, Paging, ReadUnit } from './about.ts'
+import { findAbout } from './abouts.ts'
 import type { ExchangeFacts, ListFacts } from './facts.ts'
 
 /** Exchanges that answer for a few days at a time are not read before this date, because few of them existed then. */
