@@ -32,7 +32,8 @@ const rewrites: [RegExp, string][] = [
     /const kept = await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
     `globalThis.pageHasRows = windows.some(({ list, records }) => list.stream.required && records.length > 0)
       globalThis.rowsOfThePage = () => deps.db.transaction((later) => $1(later, $2))
-      const kept = { added: windows.reduce((sum, { records }) => sum + records.length, 0), doubts: [] }`,
+      const addedBy = windows.map(({ records }) => records.length)
+      const kept = { added: addedBy.reduce((sum, added) => sum + added, 0), addedBy, doubts: [] }`,
   ],
   [
     /^ {2}reading\.hasNews = true$/m,
