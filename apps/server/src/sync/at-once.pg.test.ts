@@ -226,8 +226,14 @@ describe('lists that are read at once', async () => {
   it('end together, with their pages kept, when the key is refused', async () => {
     const provider = createPartitioned(40)
     provider.pageSize = 1
-    provider.answer = ({ partition, pageMark: position }, page) => {
-      if (partition === 'C' && position === '5') throw new SourceError('invalid_credentials', 'no')
+    let isRefused = false
+    provider.answer = async ({ partition, pageMark: position }, page) => {
+      if (partition === 'C' && position === '5') {
+        isRefused = true
+        throw new SourceError('invalid_credentials', 'no')
+      }
+      // However slow the list is that is refused, the others are not read to their end before.
+      if (Number(position) > 10) await until('the refusal', () => isRefused || undefined)
       return page
     }
     const seen = watchOverlap(provider)
