@@ -232,14 +232,19 @@ describe('the accounts of a claim', async () => {
     assert.deepEqual([owned.asOf, amounts(owned)], [readAt, ['1']])
   })
 
-  it('are proved at a moment only if the time since then adds up', async () => {
+  /** An account with a deposit, a moment an hour later, and a judged reading an hour after that. */
+  async function openJudged(): Promise<{ userKey: string; account: Account; asOf: string; readAt: string }> {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]
     await record(account, one, 'deposit')
     await db.clock.advance(hourMs)
     const asOf = db.now()
     await db.clock.advance(hourMs)
-    const readAt = await readAndJudge(account)
+    return { userKey, account, asOf, readAt: await readAndJudge(account) }
+  }
+
+  it('are proved at a moment only if the time since then adds up', async () => {
+    const { userKey, account, asOf, readAt } = await openJudged()
     const gradesAt = async (at: string): Promise<string[]> =>
       (await list(userKey, { asOf: at })).accounts.map(({ grade }) => grade)
     assert.deepEqual([await gradesAt(asOf), await gradesAt(readAt)], [['proved'], ['proved']])
@@ -395,13 +400,7 @@ describe('the accounts of a claim', async () => {
   })
 
   it('are followed where their provider lists every movement and they are proved at the moment', async () => {
-    const { userKey, accounts } = await openAccounts(1)
-    const [account] = accounts as [Account]
-    await record(account, one, 'deposit')
-    await db.clock.advance(hourMs)
-    const asOf = db.now()
-    await db.clock.advance(hourMs)
-    const readAt = await readAndJudge(account)
+    const { userKey, account, asOf, readAt } = await openJudged()
     const isFollowed = async (more: Partial<OwnedRequest> = {}): Promise<boolean | undefined> =>
       (await list(userKey, more)).accounts[0]?.isFollowed
     assert.deepEqual([await isFollowed(), await isFollowed(partial)], [true, false])

@@ -196,7 +196,7 @@ export interface TestReader extends TestEngine {
   /** Connected, not yet read. */
   connectTest(): Promise<ConnectionRef>
   /** Runs what is due, as one more run of this connection. */
-  run(ref: ConnectionRef): Promise<void>
+  run(ref: ConnectionRef, choices?: Parameters<TestEngine['drain']>[0]): Promise<void>
   /** The amounts that are served, newest first, by natural key of the test provider. */
   listAmounts(ref: ConnectionRef): Promise<string[]>
 }
@@ -218,12 +218,12 @@ export async function openReader(settings: Parameters<typeof openEngine>[0] = {}
       await db.execute('delete from graphile_worker._private_jobs')
       return engine.connect(await engine.newOwner(), 'empty')
     },
-    async run(ref) {
+    async run(ref, choices) {
       const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
       ])
       await engine.sync.beginReading(db, ref, lane)
-      await engine.drain()
+      await engine.drain(choices)
     },
     async listAmounts({ userKey }) {
       const rows = await db.rows<{ amount: string }>(

@@ -88,7 +88,7 @@ describe('a rotation of the sealing keys', () => {
     assert.deepEqual((await checkSeals(db, bothRing)).lost, ['con_2'])
   })
 
-  it('names a text that is no seal and goes on, so that it cannot keep an old key in use', async (t) => {
+  it('names a text that is not a seal and goes on, so that one bad row cannot keep an old key in use', async (t) => {
     const { db } = await testDatabase(t)
     await fill(db, ['con_1', 'con_2', 'con_3'])
     await db.execute("update connections set sealed_credentials = 'cut short' where id = 'con_1'")

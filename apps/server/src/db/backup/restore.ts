@@ -228,7 +228,7 @@ async function putKeys(file: string, keys: string): Promise<void> {
     if ((await readFile(file, 'utf8')) === keys) return
     await link(file, `${file}.replaced`)
   }
-  // A start that finds no keys would make new ones, so there is no moment without.
+  // A start that finds no keys would make new ones, so there is no moment without a keys file.
   const draft = `${file}.draft`
   await rm(draft, { force: true })
   await writeFile(draft, keys, { mode: 0o600, flag: 'wx', flush: true })
