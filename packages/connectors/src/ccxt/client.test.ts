@@ -75,6 +75,21 @@ it('a rate with the name of a method of all objects changes no method', async ()
   assert.equal(Object.hasOwn(Reflect.get({}, '__lookupGetter__') as object, 'cost'), false)
 })
 
+it('a row is kept without the mark of its page, which ccxt writes into it, so that it is one row on any page', async () => {
+  const io: Io = {
+    fetch: async (input) => {
+      const isList = new URL(input instanceof Request ? input.url : input).pathname === '/v5/execution/list'
+      const result = { nextPageCursor: '132766%3A2', list: [isList ? execution : instrument] }
+      return Response.json({ retCode: 0, result, time: 1 })
+    },
+    ...{ now: () => 1_772_452_800_000, nextNonce: () => '1', baseUrl: 'http://marks.test' },
+  }
+  const client = createCcxtClient(findExchange('bybit'), { apiKey: 'k', secret: 's' }, io)
+  const { rows, own } = await client.list('fetchMyTrades', undefined, undefined, undefined, {})
+  assert.deepEqual(JSON.parse(client.write(rows.map(({ info }) => info))), [execution])
+  assert.deepEqual(JSON.parse(client.write(own)), [execution])
+})
+
 it('where markets are listed only for a key, a refused key concerns its own user alone', async () => {
   const asked: (string | null)[] = []
   const both = Promise.withResolvers<undefined>()

@@ -164,10 +164,19 @@ interface Found {
   limit: number | undefined
 }
 
+/** ccxt writes what follows a page into one of its rows (Bybit, Pacifica). The row is the same on any other page. */
+const pageMarks = ['nextPageCursor', 'next_cursor', 'has_more']
+
+function dropPageMarks(info: unknown): void {
+  if (typeof info !== 'object' || info === null) return
+  for (const name of pageMarks) Reflect.deleteProperty(info, name)
+}
+
 function toListed(exchange: Exchange, call: ListCall, { found, answer, sinceMs, limit }: Found): Listed {
   const isRow = (row: Row): boolean => typeof row['info'] === 'object' && row['info'] !== null && !isUndated(row)
   if (!found.some(isRow)) refuseError(call, answer)
   const own = listMembers(answer)
+  for (const { info } of found) dropPageMarks(info)
   // ccxt takes the members of an answer without a list for rows.
   const rows = own.length > 0 || sinceMs === undefined ? found : found.filter((row) => !isUndated(row))
   // ccxt cuts what is longer than the limit. The rows behind the cut are on the next page.
