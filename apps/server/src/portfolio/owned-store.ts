@@ -91,6 +91,9 @@ const total = 'h.liquid + h.staked'
 // From the judged reading. A reading of an account with several wallets finds a coin twice that is moved from one to
 // another while it is made, and only the sums of the judged reading were looked at.
 const ledBack = 'b.liquid + b.staked'
+// The judged reading may be such a one itself. Then it found more than the records come to, and a known cause, such as a
+// movement of unknown meaning that happens to have the same amount, does not make that certain.
+const recorded = `${ledBack} - h.excess`
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
 // price, though the moment that is known may have been yesterday.
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
@@ -168,7 +171,7 @@ const ownedText = knownUserText({
       cross join lateral (select ${unitValue} as value) u
       cross join lateral (
         select case when ${isLedgerProved} then ${ledBack} else greatest(${total}, ${ledBack}, ${found}) end as most,
-          least(case when ${isLedgerProved} then ${ledBack} else least(${total}, ${ledBack}, ${found}) end,
+          least(case when ${isLedgerProved} then ${recorded} else least(${total}, ${recorded}, ${found}) end,
             case when ${isUnsettled('q.asset_key = h.asset_key')} then ${heldEarlier} end) as least) held
       group by h.connection_key
     ), accounts as (

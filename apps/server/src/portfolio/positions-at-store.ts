@@ -172,7 +172,8 @@ const gradeThen = `case when g.grade = 'open' or coalesce(s.proved_since, s.bala
  * balance.
  */
 export const graded = (also = 'false'): string => `
-  select h.*, coalesce(present.spam, g.spam, false) as spam, coalesce(${gradeThen}, 'unprovable') as grade
+  select h.*, coalesce(present.spam, g.spam, false) as spam, coalesce(${gradeThen}, 'unprovable') as grade,
+    coalesce(g.excess, 0) as excess
   from held h
   join wanted s on s.connection_key = h.connection_key
   left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key

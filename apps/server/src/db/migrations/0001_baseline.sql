@@ -1291,7 +1291,10 @@ create view undecided_proofs as
 
 -- proof: how well each asset is proved, for positions at a moment; and why not, for the page that a person connects on.
 create view asset_grades as
-  select user_key, connection_key, asset_key, grade, spam, uninvited, causes from proofs;
+  select user_key, connection_key, asset_key, grade, spam, uninvited, causes,
+    -- What the judged reading found beyond what the records come to.
+    greatest(difference, 0) as excess
+  from proofs;
 
 create view due_verdicts as
   select user_key, connection_key, asset_key, since from due_proofs;

@@ -1,0 +1,45 @@
+/** A claim counts a coin once that a reading of the balances found in two wallets of an account. */
+import { add, hourMs, parseDecimal, type Decimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { amounts, bitcoin, one, openOwned, type Account } from './test-owned.ts'
+
+describe('a coin that a reading found twice', async () => {
+  const { db, openAccounts, record, readAndJudge, list } = await openOwned()
+  const everyLedger = { wholeLedgers: ['kraken'] }
+  const partial = { wholeLedgers: [] }
+
+  /** What the verdict says that the newest reading found beyond what the records come to. */
+  async function exceed({ ref }: Account, column: 'difference', by: Decimal): Promise<void> {
+    await db.execute(
+      `update proofs set ${column} = $3 where user_key = $1 and connection_key = $2
+         and asset_key = (select asset_key from assets where id = $4)`,
+      [ref.userKey, ref.connectionKey, by, bitcoin.assetId],
+    )
+  }
+
+  it('counts once when a movement of the same amount, whose meaning is not known, explains the difference', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    account.held = add(one, one)
+    await readAndJudge(account, 'explained')
+    await exceed(account, 'difference', one)
+    for (const lists of [partial, everyLedger]) {
+      const owned = await list(userKey, lists)
+      assert.deepEqual([amounts(owned), owned.accounts[0]?.amount], [['1'], '2'])
+    }
+  })
+
+  it('takes nothing from a reading that found less than the records come to', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, add(one, one), 'deposit')
+    account.held = one
+    await readAndJudge(account, 'explained')
+    await exceed(account, 'difference', parseDecimal('-1'))
+    assert.deepEqual(amounts(await list(userKey, partial)), ['1'])
+  })
+})
