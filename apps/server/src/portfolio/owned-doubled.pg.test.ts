@@ -5,12 +5,12 @@ import { describe, it } from 'node:test'
 import { amounts, bitcoin, one, openOwned, type Account } from './test-owned.ts'
 
 describe('a coin that a reading found twice', async () => {
-  const { db, openAccounts, record, readAndJudge, list } = await openOwned()
+  const { db, openAccounts, record, readAndJudge, makeProvisional, list } = await openOwned()
   const everyLedger = { wholeLedgers: ['kraken'] }
   const partial = { wholeLedgers: [] }
 
   /** What the verdict says that the newest reading found beyond what the records come to. */
-  async function exceed({ ref }: Account, column: 'difference', by: Decimal): Promise<void> {
+  async function exceed({ ref }: Account, column: 'difference' | 'in_flight', by: Decimal): Promise<void> {
     await db.execute(
       `update proofs set ${column} = $3 where user_key = $1 and connection_key = $2
          and asset_key = (select asset_key from assets where id = $4)`,
@@ -31,6 +31,21 @@ describe('a coin that a reading found twice', async () => {
       const owned = await list(userKey, lists)
       assert.deepEqual([amounts(owned), owned.accounts[0]?.amount], [['1'], '2'])
     }
+  })
+
+  it('counts once when two readings found it twice, each beside a record that it may not contain yet', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await readAndJudge(account)
+    account.held = add(one, one)
+    for (let readings = 0; readings < 2; readings += 1) {
+      await db.clock.advance(hourMs)
+      await readAndJudge(account)
+      await makeProvisional(account)
+      await exceed(account, 'in_flight', one)
+    }
+    for (const lists of [partial, everyLedger]) assert.deepEqual(amounts(await list(userKey, lists)), ['1'])
   })
 
   it('takes nothing from a reading that found less than the records come to', async () => {

@@ -420,6 +420,35 @@ describe('a proof', async () => {
     assert.deepEqual(await verdict(), [['FALSE', 'open', '-1000']])
   })
 
+  it('that leaves a record out says how much more the reading found than all records come to', async () => {
+    const ref = await connectRead('empty')
+    const [token = 0] = await newTokens(['TWICE'])
+    await post(
+      ref,
+      [{ assetKey: token, side: 'i', amount: '5' }],
+      new Date(Date.parse(db.now()) - hourMs).toISOString(),
+    )
+    await run(ref)
+    const { at } = await db.row<{ at: string }>('select unproved_at as at from connection_proofs where user_key = $1', [
+      ref.userKey,
+    ])
+    await db.execute(
+      `insert into observed_balances (user_key, connection_key, observed_at, asset_key, liquid, staked)
+       values ($1, $2, $3, $4, 5, 0)`,
+      [ref.userKey, ref.connectionKey, at, token],
+    )
+    await post(ref, [{ assetKey: token, side: 'o', amount: '-5' }], new Date(Date.parse(at) - 4_000).toISOString())
+    const reach = await reachOf(ref)
+    assert.ok(reach)
+    await engine.proof.prove(ref, exchange, { ...reach, untilMs: Date.parse(at) + 1 })
+    const [verdict] = (await find(ref)).rows
+    assert.deepEqual([verdict?.grade, verdict?.difference], ['proved', '0'])
+    const [said] = await db.rows<{ excess: string }>('select excess::text from asset_grades where user_key = $1', [
+      ref.userKey,
+    ])
+    assert.equal(said?.excess, '5')
+  })
+
   it('leaves out records that a provider has made long: a page of them would fill the memory', async () => {
     const ref = await connectRead('default')
     const page = { after: '-infinity', until: db.now(), limit: 5_000 }

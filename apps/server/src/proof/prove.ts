@@ -218,7 +218,7 @@ async function judgeAsset(
     observed: row.observed,
   }
   const { opening, posted, observed } = weighed
-  const head = { assetKey: row.asset_key, spam: row.spam, uninvited: false, provisional: false, opening, posted }
+  const head = { assetKey: row.asset_key, spam: row.spam, uninvited: false, inFlight: null, opening, posted }
   if (!isWhole && at === firstAt) {
     return { ...head, grade: 'unprovable', observed, difference: zero, causes: [], firstBad: null }
   }
@@ -236,7 +236,7 @@ async function judgeAsset(
     // whether it contains the others: if it does not, they never happened.
     const exact = { ...weighed, posted: subtract(observed, opening) }
     const verdict = judge(exact, undefined, nowhere, { ...calm, holes })
-    return { ...head, provisional: true, posted: exact.posted, observed, ...verdict }
+    return { ...head, inFlight: toDifference(weighed), posted: exact.posted, observed, ...verdict }
   }
   const where = running ?? (await locateDifference(deps.db, ref, reach, judged))
   const around = {
@@ -328,7 +328,7 @@ async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Pro
       await store.keepVerdicts(tx, ref, verdicts.slice(from, from + assetsPerBatch))
     }
     if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
-    const provisional = new Set(verdicts.filter((one) => one.provisional).map(({ assetKey }) => assetKey))
+    const provisional = new Set(verdicts.filter(({ inFlight }) => inFlight !== null).map(({ assetKey }) => assetKey))
     const settled = standing.due.filter(({ asset_key }) => !provisional.has(asset_key))
     await store.settleDue(tx, ref, settled, at)
     await store.keepDue(tx, ref, [...provisional], { due: standing.due, at })

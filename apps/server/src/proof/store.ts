@@ -349,8 +349,11 @@ export interface AssetVerdict {
   spam: boolean
   /** It does not add up, and strangers sent it: it does not count for the connection. */
   uninvited: boolean
-  /** It adds up if records close to the reading are not in it yet: the next reading decides. */
-  provisional: boolean
+  /**
+   * The difference that records close to the reading make up, if some of them are not in it, or more are: the next reading
+   * decides. Null where there is none.
+   */
+  inFlight: Decimal | null
   opening: Decimal
   posted: Decimal
   observed: Decimal | null
@@ -371,14 +374,15 @@ export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boole
 /** Writes only verdicts that have changed. */
 export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readonly AssetVerdict[]): Promise<void> {
   if (verdicts.length === 0) return
-  const said = '(grade, spam, uninvited, opening, posted, observed, difference, causes, first_bad_start, first_bad_end)'
+  const said =
+    '(grade, spam, uninvited, opening, posted, observed, difference, in_flight, causes, first_bad_start, first_bad_end)'
   const of = (table: string): string => said.replaceAll(/[a-z_]+/g, (name) => `${table}.${name}`)
   await tx.execute(
     `insert into proofs as r (user_key, connection_key, changed_at, asset_key, grade, spam, uninvited, opening, posted,
-       observed, difference, causes, first_bad_start, first_bad_end)
+       observed, difference, in_flight, causes, first_bad_start, first_bad_end)
      select $1::bigint, $2::integer, $3::timestamptz, g.*
      from unnest($4::integer[], $5::text[], $6::boolean[], $7::boolean[], $8::numeric[], $9::numeric[], $10::numeric[],
-       $11::numeric[], $12::jsonb[], $13::timestamptz[], $14::timestamptz[]) as g
+       $11::numeric[], $12::numeric[], $13::jsonb[], $14::timestamptz[], $15::timestamptz[]) as g
      on conflict (user_key, connection_key, asset_key) do update
        set ${said} = ${of('excluded')}, changed_at = excluded.changed_at
        where ${of('r')} is distinct from ${of('excluded')}`,
@@ -392,6 +396,7 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
       verdicts.map(({ posted }) => posted),
       verdicts.map(({ observed }) => observed),
       verdicts.map(({ difference }) => difference),
+      verdicts.map(({ inFlight }) => inFlight),
       verdicts.map(({ causes }) => JSON.stringify(causes)),
       verdicts.map(({ firstBad }) => (firstBad === null ? null : toTime(firstBad.startMs))),
       verdicts.map(({ firstBad }) => (firstBad === null ? null : toTime(firstBad.endMs))),

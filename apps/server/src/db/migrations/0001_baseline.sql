@@ -1000,6 +1000,8 @@ create table proofs (
   -- Null when there is no observation that can be judged.
   observed numeric,
   difference numeric,
+  -- The difference before records close to the reading were left out or added; null where that was not needed.
+  in_flight numeric,
   causes jsonb not null,
   first_bad_start timestamptz(3),
   first_bad_end timestamptz(3),
@@ -1293,7 +1295,7 @@ create view undecided_proofs as
 create view asset_grades as
   select user_key, connection_key, asset_key, grade, spam, uninvited, causes,
     -- What the judged reading found beyond what the records come to.
-    greatest(difference, 0) as excess
+    greatest(coalesce(in_flight, difference), 0) as excess
   from proofs;
 
 create view due_verdicts as
