@@ -1,11 +1,11 @@
 /** A claim counts a coin once that a reading of the balances found in two wallets of an account. */
-import { add, hourMs, parseDecimal, type Decimal } from '@assay/core'
+import { add, hourMs, minuteMs, parseDecimal, type Decimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { amounts, bitcoin, one, openOwned, type Account } from './test-owned.ts'
 
 describe('a coin that a reading found twice', async () => {
-  const { db, openAccounts, record, readAndJudge, makeProvisional, list } = await openOwned()
+  const { db, openAccounts, record, readAndJudge, judge, makeProvisional, list } = await openOwned()
   const everyLedger = { wholeLedgers: ['kraken'] }
   const partial = { wholeLedgers: [] }
 
@@ -46,6 +46,29 @@ describe('a coin that a reading found twice', async () => {
       await exceed(account, 'in_flight', one)
     }
     for (const lists of [partial, everyLedger]) assert.deepEqual(amounts(await list(userKey, lists)), ['1'])
+  })
+
+  it('is not known where sums begin with the first reading, and something moved while that or the judged one was made', async () => {
+    /** Whether the account is known after a reading, and after a second one that adds up with it. */
+    const readTwice = async (beforeFirstMs: number, beforeSecondMs: number): Promise<(boolean | undefined)[]> => {
+      const { userKey, accounts } = await openAccounts(1)
+      const [account] = accounts as [Account]
+      const isKnown = async (): Promise<boolean | undefined> => (await list(userKey, partial)).accounts[0]?.isKnown
+      await record(account, one, 'deposit')
+      await db.clock.advance(beforeFirstMs)
+      const firstAt = await readAndJudge(account)
+      await judge(account, 'proved', firstAt)
+      const first = await isKnown()
+      await db.clock.advance(hourMs)
+      await record(account, one, 'deposit')
+      await db.clock.advance(beforeSecondMs)
+      await readAndJudge(account)
+      await judge(account, 'proved', firstAt)
+      return [first, await isKnown()]
+    }
+    assert.deepEqual(await readTwice(2 * minuteMs, 2 * minuteMs), [true, true])
+    assert.deepEqual(await readTwice(2 * minuteMs, 20_000), [true, false])
+    assert.deepEqual(await readTwice(20_000, 2 * minuteMs), [false, false])
   })
 
   it('takes nothing from a reading that found less than the records come to', async () => {

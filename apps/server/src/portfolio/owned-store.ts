@@ -138,6 +138,14 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
   where ${ofConnection('t', 's')} and t.occurred_at between m.at - interval '8 hours' and m.at
     and t.category in ('fee', 'other')))`
 
+// Where the history lacks its beginning, the sums begin with the first reading. If both that and the judged one found the
+// same coin twice, they add up. A coin can only be found twice while it moves, and the lists of such providers have
+// what moves out of the wallet that is read first. The time of a reading is when it was kept: prices are waited for before.
+const movedWhileRead = `(s.proved_since is distinct from s.history_from and exists (
+  select from unnest(array[s.balances_since, s.read_at]) as kept (at)
+  join raw_records w on ${ofConnection('w', 's')}
+    and w.occurred_at between kept.at - interval '1 minute' and kept.at + interval '10 seconds'))`
+
 // What a reading near the moment found: the same as a reading before it did, or what the history leads back from. Where
 // it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows
 // of observed_balances are thinned out, but never at the newest readings.)
@@ -176,7 +184,7 @@ const ownedText = knownUserText({
       group by h.connection_key
     ), accounts as (
       select s.*, coalesce(${gradeThen}, 'unprovable') as grade, ${isFollowed} as is_followed,
-        s.may_count and not ${mayHaveOpenLoss} and (
+        s.may_count and not ${mayHaveOpenLoss} and not ${movedWhileRead} and (
           ${isFollowed} or n.connection_key is not null and least(s.history_from, s.balances_since) <= m.at) as is_known
       from moment m
       join shown s on ${isOwned}
