@@ -99,13 +99,18 @@ const recorded = `${ledBack} - h.excess`
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
 const unitValue = `coalesce(p.price_in_usd, (
     select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent}))`
+// While the source of prices does not answer, the last ones stay. A coin may have lost its worth since.
+const certainValue = `case when a.id = 'fiat:usd' or ${dayOf('m.at')} <> ${dayOf('$2::timestamptz')} and p.price_in_usd is not null
+  or exists (
+    select from current_prices c where c.asset_id = a.id
+      and c.fetched_at >= $2::timestamptz - make_interval(secs => $4::double precision / 1000)) then u.value end`
 // A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
-const worth = `least(sum(u.value * held.least) filter (where not h.spam),
-  case when bool_or(u.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
+const worth = `least(sum(v.value * held.least) filter (where not h.spam),
+  case when bool_or(v.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
 const isAsked = 'a.id = $5::text'
 // Of an asset that was bought with borrowed money, an account holds no more than it could keep if it paid its debts.
 const keptWithoutDebts = `case when bool_or(held.least < 0) filter (where not h.spam) then
-  trunc(greatest(coalesce(${worth} / nullif(max(u.value) filter (where ${isAsked}), 0), 0), 0), 18) end`
+  trunc(greatest(coalesce(${worth} / nullif(max(v.value) filter (where ${isAsked}), 0), 0), 0), 18) end`
 
 // As in positions-at-store.ts, for the account. Where the history reaches the beginning, there was nothing before it.
 const grade = 'coalesce(asked.grade, s.proof_grade)'
@@ -177,6 +182,7 @@ const ownedText = knownUserText({
       join assets a on a.asset_key = h.asset_key
       cross join lateral (${price}) p
       cross join lateral (select ${unitValue} as value) u
+      cross join lateral (select ${certainValue} as value) v
       cross join lateral (
         select case when ${isLedgerProved} then ${ledBack} else greatest(${total}, ${ledBack}, ${found}) end as most,
           least(case when ${isLedgerProved} then ${recorded} else least(${total}, ${recorded}, ${found}) end,

@@ -557,6 +557,14 @@ describe('the accounts of a claim', async () => {
     await db.clock.advance(dayMs)
     const dayBefore = new Date(db.clock.now() - dayMs).toISOString()
     assert.deepEqual(amounts(await list(userKey, { assetId: null, asOf: dayBefore })), ['0'])
+    // While the price source does not answer, what a coin is worth is not certain, and no less than it was worth.
+    await readAndJudge(account)
+    await db.execute(`update current_prices set fetched_at = $2 where asset_id = $1`, [
+      bitcoin.assetId,
+      new Date(db.clock.now() - dayMs - minuteMs).toISOString(),
+    ])
+    const { accounts: old } = await list(userKey, { assetId: null })
+    assert.deepEqual([old[0]?.certain, old[0]?.amount], ['0', '3'])
     const { userKey: other } = await openAccounts(0)
     assert.deepEqual((await list(other)).accounts, [])
   })
