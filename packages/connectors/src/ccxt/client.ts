@@ -14,6 +14,7 @@ import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/h
 import { isPage } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
 import { listMembers, nameRows, refuseError, type Row } from './answers.ts'
+import { findAbout } from './catalogue/abouts.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 import { numberCoins, numberFees } from './numbered-coins.ts'
@@ -284,7 +285,19 @@ async function openExchange(
   useClock(exchange, io)
   limitDecimals(exchange)
   numberFees(exchange, facts.id)
+  countFeesOnce(exchange, facts.id)
   return exchange
+}
+
+/** ccxt adds a part of a fee to the fee that contains it. The row itself stays as the exchange wrote it. */
+function countFeesOnce(exchange: Exchange, providerId: string): void {
+  const { partOfFee } = findAbout(providerId)
+  if (partOfFee === undefined) return
+  const parse = exchange.parseTrade.bind(exchange)
+  exchange.parseTrade = (trade: Row, market) => {
+    const rest = exchange.omit(trade, partOfFee) as Row
+    return { ...parse(rest, market), info: trade }
+  }
 }
 
 /** The body of an error may not be JSON. ccxt then decides by the status. */

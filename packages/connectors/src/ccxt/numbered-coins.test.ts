@@ -53,6 +53,7 @@ interface Fill {
   side?: 'A' | 'B'
   fee?: string
   feeToken: string
+  builderFee?: string
 }
 
 async function derive(pairs: readonly (readonly [Coin, Coin])[], fills: readonly Fill[]) {
@@ -164,5 +165,14 @@ describe('a coin with a name that anyone can choose', () => {
     )
     assert.deepEqual(known?.slice(0, 3), ['', '', '0.5 crypto:usd-coin'])
     assert.equal(unknown?.[2], '')
+  })
+})
+
+describe('the fee of a trade', () => {
+  it('contains what went to a builder', async () => {
+    const fills = [{ coin: '@0', side: 'A' as const, fee: '0.5', builderFee: '0.3', feeToken: 'USDC' }]
+    assert.deepEqual(await derive([[hype, usdc]], fills), [
+      ['6 crypto:usd-coin', '2 crypto:hyperliquid', '0.5 crypto:usd-coin'],
+    ])
   })
 })

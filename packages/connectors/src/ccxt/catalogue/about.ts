@@ -150,6 +150,8 @@ export interface About {
   borrowed?: 'excluded' | Borrowed
   /** Several coins may have one name. */
   numberedCoins?: NumberedCoins
+  /** A member of a trade that its fee contains, and that ccxt adds to it. */
+  partOfFee?: string
   openLosses?: OpenLosses
   rights?: Rights
   /** Accounts for which the endpoint says this are read by another provider, with all their assets. */

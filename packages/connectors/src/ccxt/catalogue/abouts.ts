@@ -287,6 +287,8 @@ const abouts: Readonly<Record<string, About>> = {
       all: 'tokens',
       ofContracts: { name: 'USDC', number: 0 },
     },
+    // Info endpoint, "userFillsByTime": `fee` is "the total fee, inclusive of builderFee".
+    partOfFee: 'builderFee',
     limits: [
       'The account is read by its public address. Transfers, and profits and losses on contracts, are not in the history.',
     ],
