@@ -166,6 +166,13 @@ describe('a coin with a name that anyone can choose', () => {
     assert.deepEqual(known?.slice(0, 3), ['', '', '0.5 crypto:usd-coin'])
     assert.equal(unknown?.[2], '')
   })
+
+  it('pays no known coin as the fee of a pair that is not listed', async () => {
+    const pairs = [[hype, usdc]] as const
+    assert.deepEqual(await derive(pairs, [{ coin: '@7', feeToken: 'USDC' }]), [
+      ['', '', '', 'fees', 'inputs', 'outputs'],
+    ])
+  })
 })
 
 describe('the fee of a trade', () => {

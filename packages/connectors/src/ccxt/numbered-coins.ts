@@ -54,8 +54,10 @@ export function numberFees(exchange: Exchange, providerId: string): void {
   const { name, number } = numberedCoins.ofContracts
   const safeTrade = exchange.safeTrade.bind(exchange)
   exchange.safeTrade = (trade, market) => {
-    const { base, quote, spot } = (market ?? {}) as Row
-    const coins = spot === true ? [base, quote] : [toName(name, number)]
+    const { base, quote, spot, symbol } = (market ?? {}) as Row
+    // Of a pair that is not listed ccxt knows the name alone. That of a contract has a colon in ccxt's words.
+    const ofContract = String(symbol).includes(':') ? [toName(name, number)] : []
+    const coins = spot === true ? [base, quote] : ofContract
     const { fee } = trade as { fee?: { currency?: unknown } }
     const paid = coins.filter((coin) => isCalled(coin, fee?.currency))
     return safeTrade({ ...trade, fee: { ...fee, currency: paid.length === 1 ? paid[0] : undefined } }, market)
