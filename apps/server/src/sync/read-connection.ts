@@ -235,11 +235,12 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
  * Any user can connect the public wallets of exchanges, whose histories have no end, and any stranger can send a wallet
  * millions of transfers. At the limit of what is kept of a user, only what has its share is not read on: otherwise one
  * list that a stranger has filled would end the history of everything else. Each connection has the same share, and in
- * a connection that has used its own each list has, so that at most twice the limit is kept.
+ * a connection that has used its own each list has. At twice the limit nothing is read on: shares shrink with each
+ * account that is added, but what was kept under larger ones stays.
  */
 function holdBackFull({ recordsMax = Infinity }: ReadingDeps, reading: Reading): void {
   const { opened, faults, full } = reading
-  const share = recordsMax / opened.userConnections
+  const share = opened.userRecords < 2 * recordsMax ? recordsMax / opened.userConnections : 0
   if (opened.userRecords < recordsMax || opened.records < share) return
   const lists = listLists(reading)
   for (const list of lists) {

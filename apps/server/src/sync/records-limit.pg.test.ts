@@ -65,24 +65,24 @@ describe('a list that a stranger has filled', async () => {
   }
 
   it('is not read on, and the lists that have less than their share are', async () => {
-    const provider = open({ A: 40, B: 3 })
+    const provider = open({ A: 30, B: 3 })
     const ref = await reader.connectTest()
     await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['B'] === 3 })
-    assert.deepEqual(await countOf(ref), { A: 40, B: 3 })
+    assert.deepEqual(await countOf(ref), { A: 30, B: 3 })
     for (const partition of ['A', 'B']) {
       provider.lists.get(`ledger/${partition}`)?.push(record(`${partition}new`, reader.clock.now() + 1))
     }
     await reader.moveClock(hourMs)
     await reader.run(ref)
-    assert.deepEqual(await countOf(ref), { A: 40, B: 4 })
+    assert.deepEqual(await countOf(ref), { A: 30, B: 4 })
     const row = await reader.connections.find(ref, ref.connectionId)
     assert.equal(row?.status_cause, 'data_hole')
-    assert.equal((await reader.listAmounts(ref)).length, 44)
+    assert.equal((await reader.listAmounts(ref)).length, 34)
   })
 
   it('counts by the length of its records', async () => {
     const provider = open({ A: 0, B: 3 })
-    const long = JSON.stringify({ links: ['long'], amount: '1', note: 'x'.repeat(40 * 16_384) })
+    const long = JSON.stringify({ links: ['long'], amount: '1', note: 'x'.repeat(30 * 16_384) })
     provider.lists.set('ledger/A', [record('long', reader.clock.now() - hourMs, { body: long })])
     const ref = await reader.connectTest()
     await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['B'] === 3 })
@@ -95,9 +95,9 @@ describe('a list that a stranger has filled', async () => {
   })
 
   it('is known without counting its records, of which there may be millions', async () => {
-    open({ A: 40 })
+    open({ A: 30 })
     const ref = await reader.connectTest()
-    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['A'] === 40 })
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['A'] === 30 })
     await reader.moveClock(hourMs)
     const sent = await recordStatements(() => reader.run(ref))
     assert.deepEqual(
@@ -108,13 +108,29 @@ describe('a list that a stranger has filled', async () => {
   })
 
   it('does not end the history of another account of its user', async () => {
-    open({ A: 40 })
+    open({ A: 30 })
     const flooded = await reader.connectTest()
-    await reader.drain({ delayed: true, enough: async () => (await countOf(flooded))['A'] === 40 })
+    await reader.drain({ delayed: true, enough: async () => (await countOf(flooded))['A'] === 30 })
     open({ C: 8, D: 1 })
     const other = await reader.connect(flooded, 'empty')
     await reader.drain({ delayed: true, enough: async () => (await countOf(other))['D'] === 1 })
     assert.deepEqual(await countOf(other), { C: 8, D: 1 })
     assert.equal((await reader.connections.find(other, other.connectionId))?.status, 'active')
+  })
+
+  it('does not fill more than twice the limit with accounts that are added one after another', async () => {
+    open({ A: 20 })
+    const first = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(first))['A'] === 20 })
+    for (const share of [10, 7, 5]) {
+      open({ A: share })
+      const added = await reader.connect(first, 'empty')
+      await reader.drain({ delayed: true, enough: async () => (await countOf(added))['A'] === share })
+    }
+    open({ A: 3 })
+    const last = await reader.connect(first, 'empty')
+    await reader.run(last)
+    assert.deepEqual(await countOf(last), {})
+    assert.equal((await reader.connections.find(last, last.connectionId))?.status_cause, 'data_hole')
   })
 })
