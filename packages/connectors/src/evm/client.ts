@@ -38,9 +38,10 @@ const unknownAction = /unknown (?:action|module)|invalid (?:action|module) name/
 
 /**
  * What a transaction gave its recipient to run. Anyone can send a wallet 128 kB of it, which an index writes in
- * hexadecimal: 64 such transactions, for some dollars on most chains, are longer than an answer may be.
+ * hexadecimal: 64 such transactions, for some dollars on most chains, are longer than an answer may be. And how many
+ * blocks have followed, which says nothing of the transaction: every run would find each row of the overlap changed.
  */
-const omittedMembers = ['input']
+const omittedMembers = ['input', 'confirmations']
 /** What else a stranger can make long: names of a contract and of its functions, and the pieces of a batch. */
 const longMembers = ['tokenName', 'tokenSymbol', 'functionName', 'tokenIDs', 'values', 'tokenURI', 'logs']
 

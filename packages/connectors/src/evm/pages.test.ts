@@ -233,6 +233,17 @@ describe('pages of an index', () => {
     assert.ok(records[0]?.body.includes(`"odd":${long}`))
   })
 
+  it('gives the same record of a row however many blocks have followed', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const bodies: string[] = []
+    for (const confirmations of ['64', '65']) {
+      chain.lists.set('tokentx', [transfer(1, 9, { confirmations })])
+      bodies.push(...(await walk(reader, 'erc20')).records.map(({ body }) => body))
+    }
+    assert.equal(bodies.length, 2)
+    assert.equal(bodies[0], bodies[1])
+  })
+
   it('reads transactions whose calldata strangers have made as long as nodes relay it, and keeps none of it', async (t) => {
     const { chain, reader } = await openWallet(t)
     const input = `0x${'00'.repeat(128 * 1024)}`
