@@ -53,7 +53,7 @@ export interface Doubt {
 }
 
 export interface KeptPages {
-  /** How many of the records are new; large ones count as several. */
+  /** How many of the records are new; large ones count as several, and changed ones as what they have grown by. */
   added: number
   /** The same of each page. */
   addedBy: number[]

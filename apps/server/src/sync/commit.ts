@@ -226,7 +226,7 @@ async function commit(
   return 'kept'
 }
 
-/** One for each list that has new records. */
+/** One for each list that has new records, or larger or smaller ones. */
 function toCounts(
   windows: readonly FinishedWindow[],
   { addedBy }: KeptPages,
@@ -234,7 +234,7 @@ function toCounts(
   const byList = Map.groupBy(windows.entries(), ([, { list }]) => listIdOf(list))
   return [...byList.values()].flatMap((some) => {
     const records = some.reduce((sum, [place]) => sum + (addedBy[place] ?? 0), 0)
-    return some.slice(0, records > 0 ? 1 : 0).map(([, { list }]) => ({ ...toKey(list), records }))
+    return some.slice(0, records === 0 ? 0 : 1).map(([, { list }]) => ({ ...toKey(list), records }))
   })
 }
 

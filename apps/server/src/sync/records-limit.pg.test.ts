@@ -94,6 +94,26 @@ describe('a list that a stranger has filled', async () => {
     assert.deepEqual(await countOf(ref), { A: 1, B: 4 })
   })
 
+  it('counts a record once that changes again and again', async () => {
+    const provider = open({ A: 0 })
+    const long = (change: number) => {
+      const body = JSON.stringify({ links: ['long'], amount: `${change}`, note: 'x'.repeat(12 * 16_384) })
+      return record('long', reader.clock.now() - hourMs, { body })
+    }
+    provider.lists.set('ledger/A', [long(1)])
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['A'] === 1 })
+    for (const change of [2, 3]) {
+      provider.lists.set('ledger/A', [{ ...long(change), occurredAtMs: reader.clock.now() }])
+      await reader.moveClock(hourMs)
+      await reader.run(ref)
+    }
+    provider.lists.get('ledger/A')?.push(record('new', reader.clock.now()))
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.deepEqual(await countOf(ref), { A: 2 })
+  })
+
   it('is known without counting its records, of which there may be millions', async () => {
     open({ A: 30 })
     const ref = await reader.connectTest()

@@ -98,7 +98,7 @@ const allColumns = `group_key = case when excluded.unreadable is null then exclu
  * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to
  * another group (it could not be read before, or the provider corrected its reference) also makes the group due that it
  * leaves. A record that was missing or retired is there again. Returns how many records are new; a large one counts as
- * several, also when it replaces another.
+ * several, and one that changes as what it has grown by, which may be below zero.
  *
  * Known records are found by the conflict and never by a query of their own: a query that was planned while the table
  * was small, or was never analysed, read all records of the connection for every page.
@@ -113,9 +113,10 @@ export async function upsertRaw(
   // A provider may repeat a row within one page; one statement must not touch a row twice.
   const unique = [...new Map(linked.map((one) => [one.record.key, one])).values()]
   // A changed record is written as it was, so that the group it is in is returned. `xmax = 0` marks a new row.
-  const { added, changed } = await sql.row<{ added: number; changed: string[] }>(
+  const { added, before, changed } = await sql.row<{ added: number; before: number; changed: string[] }>(
     `${keepRecords(`fetched_at = r.fetched_at where ${isChanged}`)}
      select coalesce(sum(1 + further) filter (where added), 0)::integer as added,
+       coalesce(sum(further) filter (where not added), 0)::integer as before,
        coalesce(array_agg(source_key) filter (where not added), '{}') as changed
      from kept`,
     valuesOf(sql, ref, list, unique),
@@ -128,7 +129,7 @@ export async function upsertRaw(
      select coalesce(sum(further), 0)::integer as further from kept`,
     valuesOf(sql, ref, list, again),
   )
-  return added + further
+  return added + further - before
 }
 
 export interface DueGroup {
