@@ -3,7 +3,8 @@
  *
  *   present token             → rotated: it is spent, the next pair is in force
  *   the one before, within    → honest retry: the same pair again. The answer may have been lost, and the next token is
- *   10 s, same scope            still unused, or it would itself be the one before
+ *   10 s                        still unused, or it would itself be the one before. With another scope it is refused,
+ *                               and nothing ends: without a scope its holder gets the pair
  *   any other of the family   → replay: two parties hold tokens of it, and either may be the thief. It ends
  *
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
@@ -55,9 +56,7 @@ async function tryRefresh(deps: ExchangeDeps, request: OauthRequest): Promise<To
   const scopes = asked === undefined ? allowed : findScopes(asked, allowed)
   if (sameHash(presented.tokenHash, family.refreshHash)) {
     if (!allowed.includes('offline_access')) throw invalidToken()
-    if (scopes === undefined) {
-      throw new OAuthError('invalid_scope', 'scope must be among those of the refresh token and of the client')
-    }
+    if (scopes === undefined) throw invalidScope('among those of the refresh token and of the client')
     return rotate(deps, family, presented, scopes, now)
   }
   const again = await findRetry(deps, family, presented, scopes, now)
@@ -112,10 +111,11 @@ async function findRetry(
   if (pair === undefined) return undefined
   const token = readAccessToken(pair.accessToken)
   const access = token?.kind === 'user' ? await findUserToken(db, token) : undefined
-  if (scopes === undefined) return undefined
   // Without its access token the pair is still the answer: it alone has the refresh token that is now in force. The
   // scope was that access token's, so there is nothing left that it could differ from.
-  if (access !== undefined && access.scopes.join(' ') !== scopes.join(' ')) return undefined
+  if (scopes === undefined || (access !== undefined && access.scopes.join(' ') !== scopes.join(' '))) {
+    throw invalidScope('the one that this refresh token was first sent with')
+  }
   return toResponse(pair, family, scopes, {
     accessSeconds: access === undefined ? 0 : secondsBetween(now, access.expiresAt),
     refreshSeconds: secondsBetween(now, family.expiresAt),
@@ -142,6 +142,10 @@ function toResponse(
     user_id: userId,
     grant_id: grantId,
   }
+}
+
+function invalidScope(expected: string): OAuthError {
+  return new OAuthError('invalid_scope', `scope must be ${expected}`)
 }
 
 /** One text for every reason, because the reason concerns only the owner of the family. */
