@@ -22,10 +22,12 @@ const keyBytesMin = 32
 const wifVersions = new Set([0x80, 0xef])
 /** Decoding takes time, and a person pastes one key. */
 const wifsMax = 4
+/** In characters: several times a phrase or a list of numbers. Looking at a text of any length takes time. */
+const searchedMax = 2_000
 
 /** Finds it also behind a label, inside a descriptor, or in a list with numbers and marks of its own. */
 export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
-  const trimmed = text.trim()
+  const trimmed = text.trim().slice(0, searchedMax)
   // An RSA key is so long that one of some ten thousand has something like an extended key in its base64.
   if (trimmed.startsWith('-----BEGIN')) return undefined
   const pieces = splitPieces(trimmed)

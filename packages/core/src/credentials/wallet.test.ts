@@ -175,6 +175,12 @@ describe('secrets that must not leave the page', () => {
     }
   })
 
+  it('are looked for in as much text as a person keeps with them, and not in more', () => {
+    assert.equal(findPrivateMaterial(`${'- '.repeat(900)}${phrase}`), 'seed_phrase')
+    assert.equal(findPrivateMaterial(`${phrase} ${'- '.repeat(4_000)}`), 'seed_phrase')
+    assert.equal(findPrivateMaterial(`${'- '.repeat(1_000)}${phrase}`), undefined)
+  })
+
   it('include neither a public key nor an address nor an API key', () => {
     for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
     const descriptor = `wsh(sortedmulti(2,[d34db33f/48'/0'/0'/2']${xpub}/0/*,[abcdefab/48'/0'/0'/2']${xpub}/0/*))`
