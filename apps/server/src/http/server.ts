@@ -21,6 +21,7 @@ import {
   type FastifyRequest,
 } from 'fastify'
 import { isLoopback } from '../config/config.ts'
+import { toNetwork } from '../limits/index.ts'
 import { acceptJsonOnly } from './request/body.ts'
 import { addCorsHeaders, isPreflight, pathOf, registerPreflights } from './transport/cors.ts'
 import { AccessLine, type Log } from './log.ts'
@@ -30,7 +31,7 @@ import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/pro
 import { checkFraming, isLast } from './transport/framing.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
-import { limitUnread, unreadLimits, type UnreadLimits } from './transport/unread.ts'
+import { limitUnread, noteCaller, unreadLimits, type UnreadLimits } from './transport/unread.ts'
 import { systemRoutes } from './system/system.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { traceRequests } from './trace-requests.ts'
@@ -147,6 +148,8 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
     addHeaders(request, reply)
     noticeProxy(request)
+    // A proxy's own address would make one caller of all people behind it.
+    if (options.trustedProxies.length > 0) noteCaller(request.raw.socket, toNetwork(request.ip))
     checkFraming(request.raw)
     checkHost(request, options.loopbackHostsOnly)
     return !isPreflight(request) && answerUnmatched(request, reply, table)

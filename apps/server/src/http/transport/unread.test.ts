@@ -18,27 +18,37 @@ const getLong = defineEndpoint({
   response: z.object({ text: z.string() }),
 })
 
-function start(t: TestContext, unread: Partial<UnreadLimits>, isChild = false): Promise<TestServer> {
+const getOpenLong = { ...getLong, id: 'getOpenLong', path: '/accounts/v2/open-long', scope: null } as const
+
+function start(
+  t: TestContext,
+  unread: Partial<UnreadLimits>,
+  others: { isChild?: boolean; trustedProxies?: string[] } = {},
+): Promise<TestServer> {
   return startTestServer(t, {
     unread: { ...unreadLimits, ...unread },
-    isChild,
-    registerMore: (serve, app) => serve(app, getLong, async () => ({ json: { text: longText } })),
+    ...others,
+    registerMore: (serve, app) => {
+      for (const endpoint of [getLong, getOpenLong]) serve(app, endpoint, async () => ({ json: { text: longText } }))
+    },
   })
 }
+
+const tokenOf = (caller: 'ann' | 'bob'): string => `Authorization: Bearer ${caller}`
 
 /** A connection that has sent these requests and reads nothing. */
 async function ask(
   t: TestContext,
   { url }: TestServer,
   paths: readonly string[],
-  caller: 'ann' | 'bob' = 'ann',
+  header = tokenOf('ann'),
 ): Promise<{ isOpen(): Promise<boolean> }> {
   const socket: Socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
   socket.on('error', () => undefined)
   t.after(() => socket.destroy())
   await once(socket, 'connect')
   socket.pause()
-  const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${caller}`
+  const head = `Host: 127.0.0.1\r\n${header}`
   socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\n${head}\r\n\r\n`).join(''))
   return {
     // A write tells: the other end answers with a reset once it has closed.
@@ -59,7 +69,7 @@ async function openSockets({ server }: TestServer): Promise<number> {
 describe('an answer that is not read', () => {
   for (const isChild of [false, true]) {
     it(`is cut off when it is not taken in time${isChild ? ', also in one of several processes' : ''}`, async (t) => {
-      const server = await start(t, { takenWithinMs: 200, lookEveryMs: 50 }, isChild)
+      const server = await start(t, { takenWithinMs: 200, lookEveryMs: 50 }, { isChild })
       const silent = await ask(t, server, ['/accounts/v2/long'])
       await until('the end', async () => ((await silent.isOpen()) ? undefined : true))
     })
@@ -97,23 +107,35 @@ describe('an answer that is not read', () => {
     assert.equal((await server.get('/accounts/v2/rows')).status, 200)
   })
 
-  it('is not cut off for another caller who leaves more unread', async (t) => {
-    const server = await start(t, { bytesMax: 40 * 1024 * 1024, lookEveryMs: 50 })
-    const slow = await ask(t, server, ['/accounts/v2/long'], 'bob')
-    await until('it waits', async () => ((await openSockets(server)) === 1 ? true : undefined))
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    const greedy: Awaited<ReturnType<typeof ask>>[] = []
-    for (let count = 0; count < 6; count += 1) greedy.push(await ask(t, server, ['/accounts/v2/long']))
-    await until('the end of one of them', async () => {
-      for (const one of greedy) if (!(await one.isOpen())) return true
-      return undefined
+  const callers = [
+    { who: 'caller', path: '/accounts/v2/long', slowOne: tokenOf('bob'), greedyOne: tokenOf('ann') },
+    {
+      who: 'address behind the same proxy',
+      path: '/accounts/v2/open-long',
+      slowOne: 'X-Forwarded-For: 192.0.2.1',
+      greedyOne: 'X-Forwarded-For: 198.51.100.1',
+    },
+  ]
+  for (const { who, path, slowOne, greedyOne } of callers) {
+    it(`is not cut off for another ${who} who leaves more unread`, async (t) => {
+      const limits = { bytesMax: 40 * 1024 * 1024, lookEveryMs: 50 }
+      const server = await start(t, limits, { trustedProxies: ['127.0.0.1'] })
+      const slow = await ask(t, server, [path], slowOne)
+      await until('it waits', async () => ((await openSockets(server)) === 1 ? true : undefined))
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      const greedy: Awaited<ReturnType<typeof ask>>[] = []
+      for (let count = 0; count < 6; count += 1) greedy.push(await ask(t, server, [path], greedyOne))
+      await until('the end of one of them', async () => {
+        for (const one of greedy) if (!(await one.isOpen())) return true
+        return undefined
+      })
+      // The first write to a connection that was closed still succeeds.
+      for (let writes = 0; writes < 3; writes += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        assert.equal(await slow.isOpen(), true)
+      }
     })
-    // The first write to a connection that was closed still succeeds.
-    for (let writes = 0; writes < 3; writes += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      assert.equal(await slow.isOpen(), true)
-    }
-  })
+  }
 
   it('holds back the requests behind it: what is pipelined is worked on when the answer before was taken', async (t) => {
     let begun = 0

@@ -39,7 +39,7 @@ export const unreadLimits: UnreadLimits = {
 /** Of the answer that is being sent. A proxy sends the requests of several callers over one connection. */
 const callers = new WeakMap<Socket, string>()
 
-/** The caller's token was checked. An answer without a caller counts for its address. */
+/** Once its token was checked, the user or client; before that, and without a token, the address. */
 export function noteCaller(socket: Socket | null, caller: string): void {
   if (socket !== null) callers.set(socket, caller)
 }
