@@ -8,7 +8,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -113,7 +113,7 @@ export function cannotSwitch(identity: ServerIdentity, cause: unknown): Error {
 async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
   if (existsSync(copy)) {
     await refuseForeign(copy)
-    // Cleaners of /tmp delete single files by age.
+    // Cleaners of /tmp delete single files by age, and a power failure may leave empty ones.
     if (await isComplete(binaries, copy)) return
     await rm(copy, { recursive: true, force: true })
   }
@@ -141,8 +141,17 @@ async function refuseForeign(copy: string): Promise<void> {
 }
 
 async function isComplete(binaries: Binaries, copy: string): Promise<boolean> {
-  const present = new Set(await readdir(copy, { recursive: true }))
-  return (await readdir(binaries, { recursive: true })).every((name) => present.has(name))
+  for (const name of await readdir(binaries, { recursive: true })) {
+    const [original, copied] = await Promise.all([binaries, copy].map((one) => sizeOf(path.join(one, name))))
+    if (copied !== original) return false
+  }
+  return true
+}
+
+/** In bytes; undefined for what is missing. */
+async function sizeOf(file: string): Promise<number | undefined> {
+  const found = await stat(file).catch(ignore('ENOENT', 'ENOTDIR'))
+  return found?.isDirectory() === true ? 0 : found?.size
 }
 
 /** The packages may have been unpacked under a umask that kept them to root. */

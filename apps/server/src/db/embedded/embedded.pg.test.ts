@@ -493,3 +493,21 @@ test('programs that another user puts in the place of our copy while it is made 
   await chown(first, nobody.uid, nobody.gid)
   assert.equal(await reached, second)
 })
+
+test('a copy of PostgreSQL in which a file was cut short is made anew', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('not root')
+  const closed = path.join(root, 'closed-to-others')
+  await mkdir(closed, { mode: 0o700 })
+  const binaries = path.join(closed, 'native')
+  await cp(await findBinaries(), binaries, { recursive: true, verbatimSymlinks: true })
+  const version = `0.0.0-short-${process.pid}`
+  await writeFile(path.join(closed, 'package.json'), JSON.stringify({ version }))
+  const nobody = { uid: 65_534, gid: 65_534 }
+  const copy = await ensureReachable(binaries, nobody)
+  t.after(() => rm(copy, { recursive: true, force: true }))
+  const initdb = path.join(copy, 'bin', 'initdb')
+  const { size } = await stat(initdb)
+  await writeFile(initdb, '')
+  assert.equal(await ensureReachable(binaries, nobody), copy)
+  assert.equal((await stat(initdb)).size, size)
+})
