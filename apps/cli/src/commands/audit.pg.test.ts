@@ -4,10 +4,12 @@ import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, describe, it } from 'node:test'
 import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
 import { testKeyTexts } from '../../../server/src/test-keys.ts'
-import { run } from '../test-cli.ts'
+import { run, start } from '../test-cli.ts'
 
 describe('the audit log of an operator', async () => {
   const { db, connection } = await testDatabase({ after: (end) => after(end as () => Promise<void>) })
@@ -87,5 +89,27 @@ describe('the audit log of an operator', async () => {
     const rotated = await run(['keys', 'rotate'], { ...environment, ...testKeyTexts('new', 'test') })
     assert.equal(rotated.code, 1)
     assert.equal((await listActions('')).at(-1), 'operator keys.rotated new')
+  })
+
+  it('is exported as fast as it is read, and not into memory', async (t) => {
+    const { tenantId } = await withAdmin(({ tenants }) => tenants.createTenant('A tenant with many entries'))
+    await db.execute(
+      `insert into audit_entries (tenant_id, at, actor, action, subject, fields)
+       select $1, now(), 'operator', 'audit.read', repeat('x', 2000), '{}' from generate_series(1, 5000)`,
+      [tenantId],
+    )
+    const { child, output } = start(['audit', 'export', tenantId], environment)
+    t.after(() => child.kill('SIGKILL'))
+    child.stdout?.pause()
+    await until('the export to wait for its reader', () =>
+      db.maybeRow(
+        `select from pg_stat_activity where datname = current_database() and state = 'idle'
+           and query like '%audit_entries.position > %' and state_change < clock_timestamp() - interval '1 second'`,
+      ),
+    )
+    child.stdout?.resume()
+    await once(child, 'close')
+    assert.equal(child.exitCode, 0)
+    assert.equal(output().split('\n').length, 5_002)
   })
 })
