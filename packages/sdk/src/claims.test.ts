@@ -15,7 +15,7 @@ describe('a statement that a stranger hands in', async () => {
   const dayMs = 86_400_000
   const signedAt = Math.floor(Date.now() / 1_000)
   const times = { iat: signedAt, exp: signedAt + 60, as_of: new Date(signedAt * 1_000 - 2 * dayMs).toISOString() }
-  const body = encode({ iss: issuer, aud: 'a bank', ...times, holds: true })
+  const body = encode({ iss: issuer, aud: 'a bank', ...times, grade: 'explained', holds: true })
   const hash = { name: 'ECDSA', hash: 'SHA-256' }
   const signatureOf = async (text: string): Promise<string> =>
     Buffer.from(await crypto.subtle.sign(hash, privateKey, Buffer.from(text))).toString('base64url')
@@ -27,7 +27,7 @@ describe('a statement that a stranger hands in', async () => {
 
   it('is refused when it is about an earlier time, unless that is asked for', async () => {
     const sign = async (asOf: unknown): Promise<string> => {
-      const past = encode({ iss: issuer, aud: 'a bank', ...times, as_of: asOf, holds: true })
+      const past = encode({ iss: issuer, aud: 'a bank', ...times, as_of: asOf, grade: 'proved', holds: true })
       return `${head}.${past}.${await signatureOf(`${head}.${past}`)}`
     }
     const asOfMs = signedAt * 1_000 - 2 * dayMs - 1
@@ -42,6 +42,20 @@ describe('a statement that a stranger hands in', async () => {
     assert.equal((await verifyClaim(longAgo, { ...options, jwks, ageMaxMs: Infinity })).holds, true)
     for (const odd of [undefined, 'yesterday', null]) {
       await assert.rejects(verifyClaim(await sign(odd), { ...options, jwks }), { name: 'ClaimError' })
+    }
+  })
+
+  it('is refused when its data was not proved, unless such grades are asked for', async () => {
+    for (const grade of ['open', 'unprovable', 'sure', undefined]) {
+      const weak = encode({ iss: issuer, aud: 'a bank', ...times, grade, holds: true })
+      const statement = `${head}.${weak}.${await signatureOf(`${head}.${weak}`)}`
+      await assert.rejects(verifyClaim(statement, { ...options, jwks }), {
+        name: 'ClaimError',
+        message: `the data of the statement is ${grade}`,
+      })
+      const accepted = verifyClaim(statement, { ...options, jwks, grades: ['open'] })
+      if (grade === 'open') assert.equal((await accepted).holds, true)
+      else await assert.rejects(accepted, { name: 'ClaimError' })
     }
   })
 

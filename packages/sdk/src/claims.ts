@@ -22,6 +22,8 @@ export interface VerifyClaimOptions {
    * for a claim chooses the moment, so with `Infinity` you have to look at `as_of` yourself.
    */
   ageMaxMs?: number | undefined
+  /** How well the data has to be proved; default: `proved` or `explained`. Whoever asks for a claim chooses that as well. */
+  grades?: readonly ProofGrade[] | undefined
 }
 
 export interface VerifiedClaim {
@@ -48,6 +50,9 @@ const lengthMax = 8_192
 /** A claim about the present is about the oldest of its readings, and by default a service counts none that is older than a day. */
 const ageMaxDefaultMs = 2 * 86_400_000
 
+/** Those that a claim asks for by default. */
+const gradesDefault: readonly ProofGrade[] = ['proved', 'explained']
+
 /**
  * What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError
  * otherwise.
@@ -72,13 +77,15 @@ export async function verifyClaim(statement: string, options: VerifyClaimOptions
 }
 
 function checkTerms(claim: VerifiedClaim, options: VerifyClaimOptions): void {
-  const { issuer, audience, nowMs = Date.now(), acceptSandbox, ageMaxMs = ageMaxDefaultMs } = options
+  const { issuer, audience, nowMs = Date.now(), acceptSandbox } = options
+  const { ageMaxMs = ageMaxDefaultMs, grades = gradesDefault } = options
   if (claim.iss !== issuer) throw new ClaimError('the statement comes from another issuer')
   if (claim.aud !== audience) throw new ClaimError('the statement was made for another audience')
   if (!(nowMs / 1000 < claim.exp)) throw new ClaimError('the statement has expired')
   if (!(claim.iat * 1000 - Date.parse(claim.as_of) <= ageMaxMs)) {
     throw new ClaimError(`the statement is about an earlier time, ${claim.as_of}`)
   }
+  if (!grades.includes(claim.grade)) throw new ClaimError(`the data of the statement is ${claim.grade}`)
   if (claim.sandbox === true && acceptSandbox !== true) throw new ClaimError('the statement comes from a sandbox')
 }
 
