@@ -104,7 +104,7 @@ async function fetchPlace(client: CcxtClient, params: WalletParams, { borrowed, 
 
 /** A loss that cannot be read may be any. */
 function mayHaveOpenLoss({ wallet = {}, shown }: OpenLosses, params: WalletParams, answer: unknown): boolean {
-  if (Object.entries(wallet).some(([name, value]) => params[name] !== value)) return false
+  if ([...Object.keys(wallet), ...Object.keys(params)].some((name) => params[name] !== wallet[name])) return false
   if (shown === undefined) return true
   return [valueAt(answer, shown.rows)].flat().some((row) => {
     const left = textAt(row, shown.left)

@@ -21,7 +21,7 @@ async function readBalances(providerId: string, answer: (path: string, url: URL)
  * bybit-exchange.github.io/docs/v5/account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl + Asset
  * Option Value". The first two are 5 and 2 here.
  */
-function answerBybit(equities: readonly (string | undefined)[]) {
+function answerBybit(equities: readonly (string | undefined)[], funding: readonly object[] = []) {
   const coin = equities.map((equity, at) => ({
     ...{ coin: ['BTC', 'USDT'][at], walletBalance: '5', spotBorrow: '2', borrowAmount: '2', accruedInterest: '0' },
     ...{ availableToWithdraw: '', locked: '0', totalPositionIM: '0', totalOrderIM: '0', unrealisedPnl: '0', equity },
@@ -35,7 +35,7 @@ function answerBybit(equities: readonly (string | undefined)[]) {
     '/v5/user/query-api': { unified: 0, uta: 1, readOnly: 1, userID: 7 },
     '/v5/account/info': { unifiedMarginStatus: 6 },
     '/v5/account/wallet-balance': { list: [{ accountType: 'UNIFIED', coin }] },
-    '/v5/asset/transfer/query-account-coins-balance': { balance: [] },
+    '/v5/asset/transfer/query-account-coins-balance': { balance: funding },
   }
   return (path: string): unknown => ({ retCode: 0, result: answers[path] ?? { list: [] } })
 }
@@ -64,6 +64,10 @@ describe('losses of open contracts', () => {
     assert.equal(await mayHaveLost('3', undefined), true)
     const read = await readBalances('bybit', answerBybit(['2.5']))
     assert.deepEqual([read.isInDoubt, read.unreadable], [undefined, undefined], 'the sums are right')
+    const funded = answerBybit(['3', '8'], [{ coin: 'BTC', transferBalance: '1', walletBalance: '1', bonus: '' }])
+    const inFunding = await readBalances('bybit', funded)
+    assert.deepEqual(inFunding.balances.map(({ symbol, liquid }) => [symbol, String(liquid)])[0], ['BTC', '4'])
+    assert.equal(inFunding.mayHaveLost, undefined, 'the funding wallet has no contracts')
   })
 
   it('Bitfinex: may be those of the margin wallet, while it holds anything', async () => {

@@ -84,7 +84,7 @@ interface NumberedCoins {
 
 /** Where contracts may be open whose losses the balances still have. */
 export interface OpenLosses {
-  /** Only in the wallet with these parameters. */
+  /** Only in the wallet with exactly these parameters: none, if they are left out. */
   wallet?: WalletParams
   /**
    * Rows of the answer with what is left after all losses, with the balance, and with what was borrowed of it. Without
