@@ -1,5 +1,5 @@
 /** Several lists of one connection, read at the same time. */
-import { loadConnector, type CallsAtOnce, type ConnectorState, type PageRequest } from '@assay/connectors'
+import { loadConnector, type CallsAtOnce, type ConnectorState, type Page, type PageRequest } from '@assay/connectors'
 import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -360,4 +360,41 @@ describe('lists that are read at once', async () => {
     assert.ok(most <= 4_000 + 3 * 2 * 500, `${most} records`)
     assert.equal((await countRaw(ref)) > 14_000, true)
   })
+
+  const withLongRecords = (page: Page): Page => ({
+    ...page,
+    records: page.records.map((one) => {
+      const body = JSON.stringify({ links: [one.key], amount: '1', note: 'x'.repeat(200 * 16_384) })
+      return { ...one, body }
+    }),
+  })
+
+  // What may be ahead, or aside and being kept, plus for each of the three lists a page that arrived since and one in progress.
+  for (const [what, lists, count, mostNotKept] of [
+    ['that strangers have made long', 6, 40, 20 + 3 * 2],
+    ['that strangers have made long, of windows that were put aside', 25, 1, 2 * 5 + 3 * 2],
+  ] as const) {
+    it(`hold few records ${what}`, async () => {
+      const provider = createPartitioned(0)
+      provider.partitions = Array.from({ length: lists }, (_, index) => ({ stream: 'ledger', partition: `L${index}` }))
+      for (const { partition } of provider.partitions) fill(provider, `ledger/${partition}`, count)
+      provider.pageSize = 1
+      const controller = new AbortController()
+      let fetched = 0
+      let most = 0
+      provider.answer = async (_, page) => {
+        fetched += page.records.length
+        const fetchedBefore = fetched
+        most = Math.max(most, fetchedBefore - (await countRaw(ref)))
+        if (fetched >= 60) controller.abort()
+        return withLongRecords(page)
+      }
+      const ref = await reader.connectTest()
+      await db.execute(slowCommits)
+      await read(ref, { signal: controller.signal })
+      await db.execute('drop trigger slow_commit on raw_records')
+      assert.ok(most <= mostNotKept, `${most} records`)
+      assert.ok(fetched >= 25)
+    })
+  }
 })

@@ -9,7 +9,15 @@ import type { Sql } from '../db/index.ts'
 import type { Doubt, KeptPages, ShownPages } from '../ledger/index.ts'
 import { closeBookmark, cover, joinTouching, moveBookmark, type List } from './standings.ts'
 import { without, type Bookmark } from './plan.ts'
-import { joinStates, listIdOf, standingOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import {
+  joinStates,
+  listIdOf,
+  standingOfList,
+  weigh,
+  type FinishedWindow,
+  type Reading,
+  type ReadingDeps,
+} from './reading.ts'
 import * as store from './store.ts'
 
 /** `overtaken`: another worker was faster, and nothing was kept. */
@@ -126,18 +134,18 @@ async function keepWithoutNews(
  */
 export async function putAside(deps: ReadingDeps, reading: Reading, window: FinishedWindow): Promise<Kept> {
   const id = listIdOf(window.list)
-  const records = reading.finished.reduce((sum, one) => sum + one.records.length, 0)
+  const weight = reading.finished.reduce((sum, { records }) => sum + weigh(records), 0)
   const before = reading.finished.find(({ list }) => listIdOf(list) === id)
   const joined = before === undefined ? window : joinWindows(before, window)
-  // Limits the number of records, so that a crash loses little and memory stays flat.
-  const isFull = records >= recordsAsideMax || joined === undefined
+  // Limits the records, so that a crash loses little and memory stays flat.
+  const isFull = weight >= weightAsideMax || joined === undefined
   if (isFull && (await keepFinished(deps, reading)) === 'overtaken') return 'overtaken'
   const others = isFull ? reading.finished : reading.finished.filter((one) => one !== before)
   reading.finished = [...others, isFull ? window : joined]
   return 'kept'
 }
 
-const recordsAsideMax = 1_000
+const weightAsideMax = 1_000
 
 /**
  * Undefined when the two have to be kept apart: a complete window is compared with what is stored between its own

@@ -17,6 +17,7 @@ import {
   joinStates,
   listIdOf,
   standingOfList,
+  weigh,
   type FinishedWindow,
   type Reading,
   type ReadingDeps,
@@ -24,7 +25,7 @@ import {
 import * as store from './store.ts'
 
 const distrustedMs = 30 * dayMs
-/** How much may be fetched before it is kept: pages of one list, and records of all lists that are read at once. */
+/** How much may be fetched before it is kept: pages of one list, and what records of all lists weigh that are read at once. */
 const pagesAheadMax = 8
 const recordsAheadMax = 4_000
 /** Most walks end with their first page or the second. One that is longer usually goes on. */
@@ -197,7 +198,7 @@ function noteAnswer(reading: Reading, walk: Walk, page: Page): void {
   reading.progressed.add(listIdOf(walk.list))
   walk.waiting.push(page)
   walk.pagesFetched += 1
-  reading.recordsAhead += page.records.length
+  reading.recordsAhead += weigh(page.records)
   if (page.times !== undefined) walk.window = { ...walk.window, ...page.times }
   // The same mark is another request when the connector has learned something.
   if (page.state !== undefined || page.lastingMark !== undefined) walk.asked.clear()
@@ -245,7 +246,7 @@ function startCommitter(reading: Reading, keep: (pages: Page[]) => Promise<Kept>
     walk.waiting = []
     const end = (): void => {
       commit.hasEnded = true
-      reading.recordsAhead -= countRecords(pages)
+      reading.recordsAhead -= weighPages(pages)
     }
     // A failure is thrown by the next `settle`.
     commit.ended.then(end, end)
@@ -278,6 +279,10 @@ function startCommitter(reading: Reading, keep: (pages: Page[]) => Promise<Kept>
 
 function isFull({ recordsAhead }: Reading, { waiting }: Walk): boolean {
   return waiting.length >= pagesAheadMax || recordsAhead >= recordsAheadMax
+}
+
+function weighPages(pages: readonly Page[]): number {
+  return pages.reduce((sum, { records }) => sum + weigh(records), 0)
 }
 
 function countRecords(pages: readonly Page[]): number {
@@ -334,7 +339,7 @@ async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, commit
   if ((await committer.settle()) === 'overtaken') return 'overtaken'
   const { list, waiting } = walk
   const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)
-  if (isSmall) reading.recordsAhead -= countRecords(waiting)
+  if (isSmall) reading.recordsAhead -= weighPages(waiting)
   const kept = isSmall ? await putAside(deps, reading, toWindow(reading, walk, waiting)) : await committer.finish(walk)
   if (kept === 'kept') {
     coverInMemory(reading, list, walk.window)

@@ -82,7 +82,7 @@ export interface Reading {
   /** A page or the balances replaced the state: the connector may name other lists now. */
   isStateNew: boolean
   finished: FinishedWindow[]
-  /** The number of fetched records, over all lists, that are not committed yet. */
+  /** What the fetched records of all lists weigh that are not committed yet. */
   recordsAhead: number
   /** New records that this job has committed, counted as `userRecords` counts them. */
   recordsAdded: number
@@ -169,4 +169,14 @@ export function listLists({ opened, standings }: Reading): List[] {
     if (!stream.partitioned) return [{ stream, partition: '' }]
     return (named.get(stream.name) ?? []).map(([, partition]) => ({ stream, partition }))
   })
+}
+
+/**
+ * What records take in memory: one of more than this many characters weighs as much as several. Strangers can make those
+ * of a wallet megabytes long, so their number does not limit what is held of them.
+ */
+const longRecord = 16_384
+
+export function weigh(records: readonly RawRecord[]): number {
+  return records.reduce((sum, { body }) => sum + 1 + Math.floor(body.length / longRecord), 0)
 }
