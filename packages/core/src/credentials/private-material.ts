@@ -32,7 +32,7 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   if (trimmed.startsWith('-----BEGIN')) return undefined
   const pieces = splitPieces(trimmed)
   const words = pieces.filter((piece) => !/^\d{1,2}$/.test(piece))
-  if (hasRun(words, isPhraseWord, phraseWordsMin)) return 'seed_phrase'
+  if (isJoinedPhrase(trimmed) || hasRun(words, isPhraseWord, phraseWordsMin)) return 'seed_phrase'
   const word = trimmed.replaceAll(/\s+/g, '')
   // With its spaces, because a label joined to a key would hide it; and without, because a long key may be in two lines.
   if ([trimmed, word].some(hasExtendedKey)) return 'extended_private_key'
@@ -69,6 +69,14 @@ const phraseWord =
 
 function isPhraseWord(piece: string): boolean {
   return phraseWord.test(piece)
+}
+
+/**
+ * One word a line, pasted into a field of one line: browsers drop the line ends. Twelve words have 65 letters on average;
+ * keys of exchanges have digits or capitals among so many, and hexadecimal ones six letters at most.
+ */
+function isJoinedPhrase(text: string): boolean {
+  return new Set(/\p{Ll}{40,}/u.exec(text)?.[0]).size > 6
 }
 
 /** The key file of Solana's command line is a list of them. */

@@ -145,7 +145,7 @@ describe('secrets that must not leave the page', () => {
         numbered('#1 ', '\t'),
       ],
       // As a field of one line keeps it.
-      numbered('1. ', ''),
+      ...[numbered('1. ', ''), words.join(''), `Seed phrase: ${words.join('')}`],
       ...[`Seed phrase: ${phrase}.`, `Recovery words\n${phrase}`, `"${phrase}"`, JSON.stringify(words)],
       ...['; ', ' | ', '-', '\n- ', '\n• '].map((separator) => words.join(separator)),
       // With a word of the owner's own; SLIP-39; Monero and Algorand.
