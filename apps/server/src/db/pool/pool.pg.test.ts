@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { silentLog, testDatabase } from '../../../../../test/postgres.ts'
 import { patienceMs, until } from '../../../../../test/until.ts'
@@ -218,6 +219,24 @@ describe('failures', () => {
     await assert.rejects(inside, isDatabaseAway)
     assert.ok(await db.row(ownPid))
   })
+
+  for (const end of ['begin', 'commit']) {
+    test(`a server that falls silent before the ${end} is "away" within the time limit`, async (t) => {
+      const db = await singleConnection(t, { statementTimeoutMs: 2_000 })
+      const ownPid = 'select pg_backend_pid() as pid'
+      const { pid } = await db.row<{ pid: number }>(ownPid)
+      const silence = (): boolean => process.kill(pid, 'SIGSTOP')
+      try {
+        if (end === 'begin') silence()
+        const ended = db.transaction(async () => void (end === 'commit' && silence()))
+        const outcome = ended.then(() => 'committed', isDatabaseAway)
+        assert.equal(await Promise.race([outcome, delay(60_000, 'silent', { ref: false })]), true)
+        assert.notEqual((await db.row<{ pid: number }>(ownPid)).pid, pid)
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+    })
+  }
 
   test('no error shows the password of the URL', async (t) => {
     for (const url of [

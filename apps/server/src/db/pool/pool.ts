@@ -73,6 +73,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  // A server that vanished without a word (its machine lost power) is not noticed by TCP for a quarter of an hour, and as
+  // long this connection would be in use.
+  const control = (client: pg.PoolClient, text: string): Promise<pg.QueryResult> => {
+    const query: pg.QueryConfig & Pick<pg.ClientConfig, 'query_timeout'> = {
+      text,
+      query_timeout: options.statementTimeoutMs,
+    }
+    return client.query(query)
+  }
+
   const queries = toQueries(run)
   const clock = createClock(queries, options)
   const now = (): string => new Date(clock.now()).toISOString()
@@ -82,10 +92,10 @@ export function createDatabase(options: DatabaseOptions): Database {
     const tx = createTransactionRun((statement) => send(client, statement))
     let failure: unknown
     try {
-      await client.query('BEGIN')
+      await control(client, 'BEGIN')
       const result = await work({ ...toQueries((statement) => tx.run(statement)), now })
       await tx.end()
-      const { command } = await client.query('COMMIT')
+      const { command } = await control(client, 'COMMIT')
       // After a failed statement PostgreSQL answers COMMIT with ROLLBACK, and no error.
       if (command !== 'COMMIT') throw new Error('a transaction was rolled back because a failed statement was ignored')
       return result
@@ -93,7 +103,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       failure = error
       await tx.end()
       if (!isUnfit(error)) {
-        await client.query('ROLLBACK').catch((rollbackError: unknown) => {
+        await control(client, 'ROLLBACK').catch((rollbackError: unknown) => {
           failure = rollbackError
         })
       }
