@@ -82,6 +82,20 @@ describe('holdings', () => {
     assert.equal((await db.rows('select from user_notices')).length, 2)
   })
 
+  it('are those of the time at which they were read, however long their prices take', async (t) => {
+    const opened: TestLedger = await openLedger(t, {
+      beforeCurrent: async () => void (await opened.db.clock.advance(20_000)),
+    })
+    const { db } = opened
+    await startAtNoon(opened)
+    const askedMs = db.clock.now()
+    await hold(opened, balance('crypto:bitcoin', '0.1'))
+    assert.ok(db.clock.now() - askedMs >= 20_000)
+    const { at } = await db.row<{ at: string }>('select balances_at as at from connections')
+    assert.ok(Date.parse(at) - askedMs < 10_000, `${Date.parse(at) - askedMs} ms later`)
+    assert.deepEqual(await listObservations(opened, 'crypto:bitcoin'), [at])
+  })
+
   it('with both amounts zero are not kept, and a sold position is gone at the next read', async (t) => {
     const opened = await openLedger(t)
     const ids = async (): Promise<string[]> => (await listHeld(opened)).map(({ id }) => id)

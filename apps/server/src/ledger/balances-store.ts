@@ -79,7 +79,7 @@ export interface BalancesReading {
 }
 
 /**
- * Makes these the connection's holdings, and their value the one observed today. Only rows that change are written:
+ * Makes these the connection's holdings as of the time `at`, and their value the one observed on that day. Only rows that change are written:
  * most readings find the same as the one before. Nothing is written when the connection was removed.
  *
  * It is one statement, because every run sends it: it also writes when the balances were read, which locks the
@@ -91,7 +91,7 @@ export async function keepBalances(
   ref: ConnectionRef,
   balances: readonly JudgedBalance[],
   assetKeys: ReadonlyMap<string, number>,
-  { isWhole, mayHaveLost = false }: BalancesReading,
+  { at, isWhole, mayHaveLost = false }: BalancesReading & { at: string },
 ): Promise<'removed' | 'changed' | 'unchanged'> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
   const row = await sql.row<{ recorded: boolean; changed: boolean }>(
@@ -133,7 +133,7 @@ export async function keepBalances(
     [
       ref.userKey,
       ref.connectionKey,
-      sql.now(),
+      at,
       held.map(({ assetId }) => assetKeys.get(assetId)),
       held.map(({ liquid }) => liquid),
       held.map(({ staked }) => staked),

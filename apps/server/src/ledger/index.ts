@@ -155,13 +155,15 @@ export function createLedger(deps: LedgerDeps): Ledger {
     matchTransfers: (owner, mayContinue) => matchOwnTransfers(deps, owner, mayContinue),
 
     async keepHoldings(ref, providerId, given, reading = { isWhole: true }) {
+      // Prices may take longer than the ten seconds in which a record may or may not be in a reading.
+      const at = db.now()
       const balances = withSafeText(given)
       await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
       const held = deps.isWallet(providerId)
         ? balances.map((balance) => ({ ...withDistinctName(balance), spam: isSpamAsset(balance) }))
         : balances.map((balance) => ({ ...balance, spam: false }))
       const keys = await deps.assets.ensureKeys(db, held)
-      const kept = await keepBalances(db, ref, held, keys, reading)
+      const kept = await keepBalances(db, ref, held, keys, { ...reading, at })
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'
     },

@@ -68,10 +68,12 @@ interface Options {
   rules?: Partial<Connector>
   /** Called whenever a day's prices are asked for. */
   beforePrices?: () => Promise<void>
+  /** Called whenever present prices are asked for. */
+  beforeCurrent?: () => Promise<void>
 }
 
 export async function openLedger(t: Owner, options: Options = {}): Promise<TestLedger> {
-  const { beforePrices } = options
+  const { beforePrices, beforeCurrent } = options
   let { price = parseDecimal('64000.5'), rules = {} } = options
   let nowMs = noonMs + dayMs
   const { db, connection } = await testDatabase(t)
@@ -81,10 +83,10 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
   }
   const source = {
     name: 'a test',
-    fetchCurrent: async (ids: readonly string[]) => ({
-      coins: new Map(ids.map((id) => [id, getPrice()])),
-      currencies: new Map<string, Decimal>(),
-    }),
+    async fetchCurrent(ids: readonly string[]) {
+      await beforeCurrent?.()
+      return { coins: new Map(ids.map((id) => [id, getPrice()])), currencies: new Map<string, Decimal>() }
+    },
     async fetchDaily(_: string, fromMs: number) {
       await beforePrices?.()
       return { answeredFromMs: fromMs, prices: [...daysFrom(fromMs, nowMs, getPrice())] }

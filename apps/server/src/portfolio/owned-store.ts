@@ -145,7 +145,7 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
 
 // Where the history lacks its beginning, the sums begin with the first reading. If both that and the judged one found the
 // same coin twice, they add up. A coin can only be found twice while it moves, and the lists of such providers have
-// what moves out of the wallet that is read first. The time of a reading is when it was kept: prices are waited for before.
+// what moves out of the wallet that is read first. The time of a reading is that of its last answer.
 const movedWhileRead = `(s.proved_since is distinct from s.history_from and exists (
   select from unnest(array[s.balances_since, s.read_at]) as kept (at)
   join raw_records w on ${ofConnection('w', 's')}
