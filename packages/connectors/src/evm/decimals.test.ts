@@ -141,6 +141,21 @@ describe('the decimals of a token', () => {
     assert.deepEqual((await walk(open(chain), learned, 17_600, lastingMark)).records, [])
   })
 
+  it('that come late reach rows that are too long for one answer together', async (t) => {
+    const functionName = 'x'.repeat(60_000)
+    const rows = Array.from({ length: 600 }, (_, at) => row(usdc, { hash: word(50 + at), functionName }))
+    const { chain, reader } = await openWallet(t, ...rows.map((one, at) => ({ ...one, blockNumber: String(50 + at) })))
+    chain.calls.set(`${usdc} ${decimals}`, 'revert')
+    const { state: unsaid = {} } = await reader.fetchBalances({})
+    const before = await walk(reader, unsaid)
+    assert.equal(before.records.filter(isUnreadable).length, 600)
+    chain.calls.delete(`${usdc} ${decimals}`)
+    chain.nowMs += hourMs
+    const { state = {} } = await open(chain).fetchBalances(unsaid)
+    const again = await walk(open(chain), state, 17_600, before.lastingMark)
+    assert.equal(again.records.filter((one) => !isUnreadable(one)).length, 600)
+  })
+
   it('are not zero because a node is behind and does not have the contract yet', async (t) => {
     for (const { blockNumber, callHeight } of [
       { blockNumber: '19990', callHeight: 19_980 },

@@ -527,9 +527,14 @@ async function readLateReceipts(context: PageContext, late: LateRows): Promise<L
 async function readLateRows(context: PageContext, late: LateRows): Promise<LateRead> {
   const { client, address, height } = context
   const { contract, first, last } = late
-  const rows = await listRows(client, 'erc20', {
+  const params = {
     ...{ address, contractaddress: contract, startblock: first, endblock: last },
     ...{ page: 1, offset: pageSize, sort: 'asc' },
+  }
+  const rows = await client.list(actions.erc20, params).catch((error: unknown) => {
+    if (!(error instanceof AnswerTooLong)) throw error
+    // Strangers have made names in these rows long. Names can be missing.
+    return client.list(actions.erc20, params, true)
   })
   const window: Window = { unit: 'block', start: first, end: last + 1 }
   const from = { ...startAt(first), unseen: [], shown: [], late: [] }
