@@ -364,7 +364,7 @@ describe('lists that are read at once', async () => {
   const withLongRecords = (page: Page): Page => ({
     ...page,
     records: page.records.map((one) => {
-      const body = JSON.stringify({ links: [one.key], amount: '1', note: 'x'.repeat(200 * 16_384) })
+      const body = JSON.stringify({ links: [one.key], amount: '1', note: 'x'.repeat(200 * 4_096) })
       return { ...one, body }
     }),
   })

@@ -175,7 +175,7 @@ export function listLists({ opened, standings }: Reading): List[] {
  * What records take in memory: one of more than this many characters weighs as much as several. Strangers can make those
  * of a wallet megabytes long, so their number does not limit what is held of them.
  */
-const longRecord = 16_384
+const longRecord = 4_096
 
 export function weigh(records: readonly RawRecord[]): number {
   return records.reduce((sum, { body }) => sum + 1 + Math.floor(body.length / longRecord), 0)
