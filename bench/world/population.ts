@@ -134,10 +134,10 @@ async function insertUsers(db: Database, tenantKey: number, population: Populati
        from people, unnest($8::text[]) with ordinality as c (provider_id, key),
          (select to_timestamp($10::bigint / 1000.0)) as shown (at)
      ), families as (
-       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-         consent, created_at, expires_at)
+       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash,
+         code_challenge, code_challenge_method, scopes, consent, created_at, expires_at)
        select user_key, client_id, 'grt_' || n, tenant_key, tenant_id, id, sha256(convert_to('code ' || n, 'UTF8')),
-         $7::text[], '{}', at, ${far} from people
+         encode(sha256(convert_to('verifier ' || n, 'UTF8')), 'base64'), 'S256', $7::text[], '{}', at, ${far} from people
        returning user_key, id
      )
      insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,

@@ -149,7 +149,8 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
     `with spent as (
        delete from authorization_codes
        where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text
-       returning user_key, tenant_key, tenant_id, user_id, client_id, code_hash, consent
+       returning user_key, tenant_key, tenant_id, user_id, client_id, code_hash, code_challenge,
+                 code_challenge_method, consent
      ),
      granted as (
        insert into grants (user_key, client_id, id, tenant_key, tenant_id, user_id, scopes, consent, granted_at,
@@ -178,10 +179,11 @@ export async function redeemAuthorizationCode(sql: Sql, redemption: Redemption):
          offset ${familiesMax - 1})
      ),
      family as (
-       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-                                   consent, refresh_handle_hash, refresh_hash, created_at, expires_at)
-       select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, $11::text[],
-              consent, $6::bytea, $7::bytea, $8::timestamptz,
+       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash,
+                                   code_challenge, code_challenge_method, scopes, consent, refresh_handle_hash,
+                                   refresh_hash, created_at, expires_at)
+       select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash,
+              code_challenge, code_challenge_method, $11::text[], consent, $6::bytea, $7::bytea, $8::timestamptz,
               least($9::timestamptz, granted.expires_at, case when $7::bytea is null
                 then $8::timestamptz + make_interval(secs => ${accessTokenSeconds}) end)
        from spent, granted

@@ -48,9 +48,9 @@ export async function addUser(
        values ($1, $6, 'ten_a', $2, $2, $5)
      ), ledger as (insert into user_ledgers (user_key) values ($1)
      ), family as (
-       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
-         consent, created_at, expires_at)
-       values ($1, 'cli_a', 'grt_' || $2, $6, 'ten_a', $2, $3, $4, '{}', $5,
+       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash,
+         code_challenge, code_challenge_method, scopes, consent, created_at, expires_at)
+       values ($1, 'cli_a', 'grt_' || $2, $6, 'ten_a', $2, $3, '', 'S256', $4, '{}', $5,
          $5::timestamptz + interval '1 year') returning id
      )
      insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,

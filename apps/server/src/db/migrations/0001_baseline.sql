@@ -176,6 +176,9 @@ create table token_families (
   tenant_id text not null,
   user_id text not null,
   code_hash bytea not null,
+  -- Those of the code: whoever presents it again proves with the verifier that it is theirs, or with the client's secret.
+  code_challenge text not null,
+  code_challenge_method text not null check (code_challenge_method in ('S256', 'plain')),
   scopes text[] not null,
   -- What the person agreed to for these scopes. A later consent replaces the grant's, and this family keeps its rights.
   consent jsonb not null,

@@ -10,7 +10,7 @@
 import type { Sql } from '../../db/index.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../../tenants/index.ts'
 import { accessTokenSeconds, retrySeconds } from '../lifetimes.ts'
-import type { PresentedAuthorizationCode } from '../code-store.ts'
+import type { FoundAuthorizationCode, PresentedAuthorizationCode } from '../code-store.ts'
 
 export interface PresentedHandle {
   userKey: string
@@ -123,7 +123,21 @@ export async function revokeReplayed(tx: Sql, userKey: string, familyId: string)
   )
 }
 
-/** A spent code came back. Undefined when it is unknown, or its family had ended before. */
+/** The live family of a spent code that came back. Undefined when the code is unknown, or its family has ended. */
+export async function findFamilyOfCode(
+  sql: Sql,
+  { userKey, codeHash }: PresentedAuthorizationCode,
+  clientId: string,
+): Promise<Pick<FoundAuthorizationCode, 'codeChallenge' | 'codeChallengeMethod'> | undefined> {
+  return sql.maybeRow(
+    `select code_challenge as "codeChallenge", code_challenge_method as "codeChallengeMethod"
+     from token_families
+     where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text and revoked_at is null`,
+    [userKey, codeHash, clientId],
+  )
+}
+
+/** Undefined when it had ended before. */
 export async function revokeFamilyOfCode(
   tx: Sql,
   { userKey, codeHash }: PresentedAuthorizationCode,

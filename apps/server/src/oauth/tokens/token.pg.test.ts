@@ -208,6 +208,17 @@ describe('the token endpoint', async () => {
       await assert.rejects(exchange(fields), { code: 'invalid_grant' })
     })
 
+    it('does so for a caller without the secret only with the verifier', async () => {
+      const { code, verifier } = await authorize()
+      const first = await exchange({ ...byCode, code, ...demo })
+      const replay = (verifierSent: string) =>
+        exchange({ ...byCode, code, code_verifier: verifierSent, client_id: 'cli_demo' })
+      await assert.rejects(replay('v'.repeat(43)), { code: 'invalid_grant' })
+      await bearer(first.access_token)
+      await assert.rejects(replay(verifier), { code: 'invalid_grant' })
+      await assert.rejects(bearer(first.access_token), { code: 'invalid_token' })
+    })
+
     it('does nothing when another client presents it', async () => {
       const { client, secret } = await addClient({ redirectUris: [redirectUri] })
       const { code } = await authorize()

@@ -26,7 +26,7 @@ import {
   sha256,
   verifiesChallenge,
 } from '../token-values.ts'
-import { revokeFamilyOfCode } from './family-store.ts'
+import { findFamilyOfCode, revokeFamilyOfCode } from './family-store.ts'
 import { refresh, endReplayed } from './refresh.ts'
 
 export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
@@ -68,7 +68,11 @@ async function exchangeAuthorizationCode(deps: ExchangeDeps, request: OauthReque
   }
   if (presented === undefined) throw invalidCode()
   const { code } = found
-  if (code === null) return refuseSpent(deps, presented, client.clientId)
+  if (code === null) {
+    // Codes stay in histories and logs: with one of them alone, anybody could end tokens that live for a year.
+    if (!authenticated && !(await hasVerifierOfSpent(deps, presented, client.clientId, verifier))) throw invalidCode()
+    return refuseSpent(deps, presented, client.clientId)
+  }
   // The checks below spend nothing: a thief of a code without its verifier must not be able to burn it.
   if (code.expired) throw invalidCode()
   if (code.redirectUri !== redirectUri) {
@@ -139,6 +143,16 @@ async function spendAuthorizationCode(
     user_id: userId,
     grant_id: grantId,
   }
+}
+
+async function hasVerifierOfSpent(
+  { db }: ExchangeDeps,
+  presented: codes.PresentedAuthorizationCode,
+  clientId: string,
+  verifier = '',
+): Promise<boolean> {
+  const family = await findFamilyOfCode(db, presented, clientId)
+  return family !== undefined && verifiesChallenge(verifier, family.codeChallenge, family.codeChallengeMethod)
 }
 
 /**
