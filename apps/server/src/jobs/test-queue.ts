@@ -29,6 +29,7 @@ interface WorkerChoices {
   alone?: boolean
   makeRoom?: readonly string[]
   concurrency?: number
+  answerWithinMs?: number
   listSlow?: () => string[]
 }
 

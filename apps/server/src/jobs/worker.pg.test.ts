@@ -314,6 +314,26 @@ describe('a worker that lives', async () => {
     await until('the job', () => (runs.length > 0 ? true : undefined))
   })
 
+  it('continues after its connections fell silent, as those of a machine that lost power', async () => {
+    const { db, start } = queue
+    const done: string[] = []
+    const task = (payload: unknown): Promise<void> => Promise.resolve(void done.push(JSON.stringify(payload)))
+    await start({ task }, { concurrency: 1, answerWithinMs: 1_000 })
+    await queueTask(db, { task: 'task', payload: { n: 1 }, key: 'before' })
+    await until('the first job', () => done.length === 1 || undefined)
+    const silent = await db.rows<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = ''`,
+    )
+    assert.ok(silent.length > 0)
+    try {
+      for (const { pid } of silent) process.kill(pid, 'SIGSTOP')
+      await queueTask(db, { task: 'task', payload: { n: 2 }, key: 'after' })
+      await until('the second job', () => done.length === 2 || undefined)
+    } finally {
+      for (const { pid } of silent) process.kill(pid, 'SIGCONT')
+    }
+  })
+
   it('continues when the end of a job could not be written, and does that job again', async () => {
     const runs: string[] = []
     const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)

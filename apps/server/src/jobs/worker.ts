@@ -8,6 +8,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { EventEmitter, once } from 'node:events'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   Logger as QueueLogger,
@@ -51,12 +52,15 @@ export interface RunnerSettings {
   /** The embedded database has one owner: locks found at its start belong to dead workers. */
   alone: boolean
   log: Logger
+  /** How long the queue's own statements may be without an answer; they take milliseconds. */
+  answerWithinMs?: number
 }
 
 const pollIntervalMs = 1_000
 /** How long a person's job may wait behind the background before a worker notices. */
 const lookIntervalMs = 500
 const restartDelayMs = 1_000
+const answerWithinMsDefault = 30_000
 
 export async function installQueue(connection: DatabaseAddress, log: Logger): Promise<void> {
   const { pool, close } = openQueuePool(connection, 2, log)
@@ -88,6 +92,7 @@ function addTask<Name extends JobName>(tasks: Record<string, Task>, name: Name, 
 export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<string, Task>>): Promise<Worker> {
   const { db, log, silentAfterMs } = options
   const { pool, close } = openQueuePool(options.connection, options.concurrency + 2, log)
+  endSilent(pool, options.answerWithinMs ?? answerWithinMsDefault)
   const stopping = new AbortController()
   const workerIds = new Set<string>()
   const room = createRoom(db)
@@ -315,9 +320,32 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
 function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): ReturnType<typeof openPool> {
   const onLost = (error: Error): void => log.warn({ err: error }, 'a connection of the job queue was lost')
   const onPrimary = (host: string): void => log.debug({ host }, 'found the primary of the database for the job queue')
-  const opened = openPool(connection, { max }, { onLost, onPrimary })
+  const limits = { max, keepAlive: true, keepAliveInitialDelayMillis: 60_000 }
+  const opened = openPool(connection, limits, { onLost, onPrimary })
   releaseOnce(opened.pool)
   return opened
+}
+
+/** What node-postgres knows of a connection and does not declare (8.23.1). */
+interface Line {
+  connection: { stream: Socket }
+  _getActiveQuery(): object | null
+}
+
+/**
+ * A server that vanished without a word is not noticed by TCP for a quarter of an hour, and graphile-worker waits as long
+ * for its statement. A connection that only listens is silent by nature;
+ * keep-alive ends it.
+ */
+function endSilent(pool: Pool, afterMs: number): void {
+  pool.on('connect', (client) => {
+    const line = client as unknown as Line
+    const { stream } = line.connection
+    stream.setTimeout(afterMs)
+    stream.on('timeout', () => {
+      if (line._getActiveQuery() !== null) stream.destroy()
+    })
+  })
 }
 
 type Release = (error?: Error | boolean) => void
