@@ -6,7 +6,7 @@ import { until } from '../../../../test/until.ts'
 import type { Database } from '../db/index.ts'
 import { createTenants } from '../tenants/index.ts'
 import { recordAudit } from '../audit.ts'
-import { chainAudit, chainEntries, exportAudit, verifyAudit } from './index.ts'
+import { chainAudit, chainEntries, exportAudit, listAuditTenants, verifyAudit } from './index.ts'
 
 async function prepare(
   t: TestContext,
@@ -101,6 +101,13 @@ describe('the audit log', () => {
     )
     assert.equal((await verifyAudit(db, tenantId)).broken, null)
     assert.deepEqual((await verifyAudit(db, tenantId, head)).broken, { position: '5', reason: 'is missing' })
+  })
+
+  it('a chain whose head was deleted is verified with the others, and is broken', async (t) => {
+    const { db, tenantId } = await prepare(t)
+    await db.execute('delete from audit_heads where tenant_id = $1', [tenantId])
+    assert.ok((await listAuditTenants(db)).includes(tenantId))
+    assert.deepEqual((await verifyAudit(db, tenantId)).broken, { position: '5', reason: 'has no head' })
   })
 
   it('logs the head once a day', async (t) => {

@@ -102,6 +102,7 @@ export async function verifyAudit(db: Database, tenantId: string, known?: KnownH
     head = await store.findHead(db, tenantId)
     if (!isBehind()) break
   }
+  if (head === undefined && reached > 0n) return broken(reached, 'has no head')
   if (head !== undefined && head.position !== reached.toString()) return broken(reached + 1n, 'is missing')
   if (head !== undefined && !head.hash.equals(previous)) return broken(reached, 'is not the head that was kept')
   if (!seesKnown) return broken(reached + 1n, 'is missing')
@@ -109,7 +110,7 @@ export async function verifyAudit(db: Database, tenantId: string, known?: KnownH
 }
 
 export async function listAuditTenants(db: Database): Promise<string[]> {
-  return (await store.listHeads(db)).map(({ tenantId }) => tenantId)
+  return store.listChainedTenants(db)
 }
 
 /** Chained entries as NDJSON, oldest first. */

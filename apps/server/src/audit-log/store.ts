@@ -83,6 +83,14 @@ export async function listHeads(sql: Sql): Promise<({ tenantId: string } & Head)
   )
 }
 
+/** Also those whose head was deleted. */
+export async function listChainedTenants(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ tenant_id: string }>(
+    `select tenant_id from audit_heads union select tenant_id from audit_entries where position = 1 order by tenant_id`,
+  )
+  return rows.map(({ tenant_id: tenantId }) => tenantId)
+}
+
 export async function findHead(sql: Sql, tenantId: string): Promise<Head | undefined> {
   return sql.maybeRow<Head>(
     `select position::text, hash, to_char(logged_on, 'YYYY-MM-DD') as "loggedOn" from audit_heads where tenant_id = $1`,
