@@ -102,6 +102,9 @@ export interface Claim {
  * Whoever may write to the data directory can put a cluster of their own there, and links that we would follow: as root,
  * to any file. Root may therefore not start in the directory of an ordinary user, not even to take a backup; nor may a
  * command join there, because what it reads as the password goes to a server that the same user names.
+ *
+ * A group that may write there is not refused: where a umask of 002 is usual, each user has a group alone, and their
+ * directories would be refused, too. What we make ourselves only its owner may write to.
  */
 export async function refuseShared(dataDirectory: string): Promise<void> {
   const uid = process.getuid?.()

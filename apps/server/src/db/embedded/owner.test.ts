@@ -1,12 +1,13 @@
-/** Processes that want one data directory in the same moment, each time over the record of an owner that is dead. */
+/** The record of a data directory's owner, also when several processes want it at once over that of a dead one. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, test, type TestContext } from 'node:test'
+import { claimDataDirectory } from './owner.ts'
 
 const dead = JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' })
 
@@ -64,3 +65,11 @@ for (const [what, files] of Object.entries(remains)) {
     }
   })
 }
+
+test('a record that names the server may be written by its owner alone, whatever the umask', async (t) => {
+  const directory = await mkdtemp(path.join(root, 'data-'))
+  const umask = process.umask(0)
+  t.after(() => process.umask(umask))
+  t.after(await claimDataDirectory(directory, '/tmp'))
+  assert.equal((await stat(path.join(directory, 'owner.json'))).mode & 0o777, 0o644)
+})

@@ -29,7 +29,8 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
   const file = ownerFile(dataDirectory)
   const draft = `${file}.${randomUUID()}`
   const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
-  await writeFile(draft, JSON.stringify(owner)).catch((error: unknown) => {
+  // Whoever may write to it can name a server of their own, to which commands give the password.
+  await writeFile(draft, JSON.stringify(owner), { mode: 0o644 }).catch((error: unknown) => {
     throw withAdvice(error, dataDirectory)
   })
   try {
