@@ -76,11 +76,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   // A server that vanished without a word (its machine lost power) is not noticed by TCP for a quarter of an hour, and as
   // long this connection would be in use.
   const control = (client: pg.PoolClient, text: string): Promise<pg.QueryResult> => {
-    const query: pg.QueryConfig & Pick<pg.ClientConfig, 'query_timeout'> = {
-      text,
-      query_timeout: options.statementTimeoutMs,
-    }
-    return client.query(query)
+    const limited = { text, query_timeout: options.statementTimeoutMs }
+    return client.query(limited)
   }
 
   const queries = toQueries(run)
