@@ -194,10 +194,10 @@ describe('reading a connection', async () => {
     assert.equal(await count(), 3)
   })
 
-  it('counts a large record as several, new or changed, because the limit of records is one of storage', async () => {
+  it('counts a large record as several, as large as it is now, because the limit of records is one of storage', async () => {
     const provider = createTestProvider()
-    const large = (note: string): TestRecord => {
-      const body = JSON.stringify({ links: ['L'], amount: '1', note: note.repeat(160 * 1_024) })
+    const large = (note: string, kilobytes = 160): TestRecord => {
+      const body = JSON.stringify({ links: ['L'], amount: '1', note: note.repeat(kilobytes * 1_024) })
       return record('L', reader.clock.now() - 60_000, { body })
     }
     provider.lists.set('ledger/', [large('a'), record('S', reader.clock.now() - 60_000)])
@@ -208,8 +208,14 @@ describe('reading a connection', async () => {
       return (await db.row<{ count: number }>(query, [ref.connectionId])).count
     }
     assert.equal(await count(), 12)
-    provider.lists.set('ledger/', [large('b'), record('S', reader.clock.now() - 60_000)])
-    assert.equal(await count(), 22)
+    for (const [changed, expected] of [
+      [large('b'), 12],
+      [large('b', 320), 22],
+      [large('c', 16), 3],
+    ] as const) {
+      provider.lists.set('ledger/', [changed, record('S', reader.clock.now() - 60_000)])
+      assert.equal(await count(), expected)
+    }
   })
 
   it('is done when everything was read, and idle when the next run finds nothing new', async () => {
