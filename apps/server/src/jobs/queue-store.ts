@@ -255,6 +255,19 @@ export async function capRetries(sql: Sql): Promise<void> {
 }
 
 /**
+ * Upkeep is planned a minute ahead. One that is further away was planned before the clock was set back: until the clock
+ * was there again, abandoned connections would stay and no audit entry would be chained.
+ */
+export async function bringUpkeepBack(sql: Sql): Promise<void> {
+  await sql.execute(
+    `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
+     from graphile_worker._private_jobs
+     where key = 'upkeep' and locked_at is null and run_at > clock_timestamp() + interval '2 minutes'`,
+    [],
+  )
+}
+
+/**
  * Every job of ours has a key until it is replaced: when a key is added again while its job runs, graphile-worker takes
  * the key from that job and sets its count to the last (sql/000020.sql, add_jobs). The job that took its place does its
  * work. When the worker was killed, the replaced job stays, and is deleted here.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
+import { addJob } from './index.ts'
 import { capRetries } from './queue-store.ts'
 import { openQueue, queueTask } from './test-queue.ts'
 
@@ -53,5 +54,16 @@ describe('a job that failed', async () => {
     await add('waits for hours', 20, 6 * 3_600_000)
     await queue.start({ read: async () => undefined }, { silentAfterMs: 200 })
     await until('its turn', async () => ((await find('waits for hours')).wait <= 20 ? true : undefined))
+  })
+})
+
+describe('upkeep', async () => {
+  const queue = await openQueue()
+
+  it('is due when it was planned by a clock that was set back since', async () => {
+    let runs = 0
+    await addJob(queue.db, 'upkeep', {}, { delayMs: 24 * 3_600_000 })
+    await queue.start({ upkeep: async () => void (runs += 1) }, { silentAfterMs: 200 })
+    await until('its turn', () => runs === 1 || undefined)
   })
 })

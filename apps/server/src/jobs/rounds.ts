@@ -30,6 +30,7 @@ export function startRounds(
     await store.freeOrphanedLanes(db)
     await store.deleteReplaced(db)
     await store.capRetries(db)
+    await store.bringUpkeepBack(db)
     await store.endYielding(db)
     await store.raiseOverdue(db, raisedMax)
   })
