@@ -22,6 +22,14 @@ export function toPlace({ before, slot }: { before: string; slot: number }): obj
   return before === '' ? {} : { before, minContextSlot: slot }
 }
 
+/**
+ * The rows of a page without those that the page before has had as well. Each row is read by what the ones above it show,
+ * such as whose an account was, so a row that came again would be misread.
+ */
+export function dropRepeated<R extends Row>(rows: readonly R[], { before }: { before: string }): R[] {
+  return rows.slice(rows.findLastIndex(({ signature }) => signature === before) + 1)
+}
+
 /** Old transactions no longer have a status. */
 export function isFinal({ confirmationStatus }: Row): boolean {
   return (confirmationStatus ?? 'finalized') === 'finalized'

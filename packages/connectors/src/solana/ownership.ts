@@ -17,7 +17,7 @@ import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { findWithdrawer } from './accounts.ts'
-import { fetchListed, isFinal, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
+import { dropRepeated, fetchListed, isFinal, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
 import { accountsMax, type Sides } from './records.ts'
 import { commitment, digits, fetchResults, readSome } from './rpc.ts'
 import { listStakeFacts, type StakeFact } from './stake-instructions.ts'
@@ -142,7 +142,9 @@ async function fetchRows(
     method: 'getSignaturesForAddress',
     params: [account, { limit: pageSize, commitment, ...edges }],
   }
-  if (mark.before !== '') return { rows: await rpc.call(list.method, list.params, signaturesAnswer) }
+  if (mark.before !== '') {
+    return { rows: dropRepeated(await rpc.call(list.method, list.params, signaturesAnswer), mark) }
+  }
   const method = 'getAccountInfo'
   const [rows, found] = await fetchResults(rpc, [
     list,

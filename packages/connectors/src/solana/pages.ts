@@ -18,7 +18,16 @@ import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
-import { fetchListed, isFinal, rowSchema, signaturesAnswer, toPlace, type ListedReader, type Row } from './listed.ts'
+import {
+  dropRepeated,
+  fetchListed,
+  isFinal,
+  rowSchema,
+  signaturesAnswer,
+  toPlace,
+  type ListedReader,
+  type Row,
+} from './listed.ts'
 import type { FetchNames } from './names.ts'
 import {
   isAbandoned,
@@ -123,7 +132,8 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Wa
   const { window, partition, lastingMark } = request
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...toPlace(at) }
-  const listed = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
+  const answer = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
+  const listed = dropRepeated(answer, at)
   const rows = withSides(listed, at.changes)
   const inside = rows.filter(
     ({ row }) => (isInside(window, row) || (at.isFromTop === true && isNewer(window, row))) && isConcerned(row),

@@ -70,6 +70,23 @@ describe('a stake account that changes hands', () => {
     })
   }
 
+  for (const repeated of [1, 3]) {
+    it(`counts for as long as it was the wallet’s at a node that lists ${repeated} again on each page`, async () => {
+      const world = new World()
+      world.node.repeated = repeated
+      stake(world, 'Stake 1', wallet, 12n * sol)
+      for (let count = 0; count < 25; count += 1) tip(world, 'Stake 1', sol)
+      handOver(world, 'Stake 1')
+      const lines = await tell(world)
+      const tips = lines.slice(1, -1)
+      assert.deepEqual(tips, Array(25).fill('input_only staking_reward +1 staked'))
+      assert.deepEqual(
+        [lines[0], lines.at(-1)],
+        ['input_and_output staking_lock +12 staked -12 SOL', 'send withdrawal -37 staked'],
+      )
+    })
+  }
+
   it('counts from then on, though the stranger did everything in one slot', async () => {
     const world = new World()
     const { atSeconds } = world

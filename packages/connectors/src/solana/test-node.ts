@@ -98,6 +98,8 @@ export interface TestNode {
   asked: { method: string; params: unknown[] }[]
   /** The newest slot of a second node behind the same address, which answers where a list continues. */
   laggardSlot?: number
+  /** How many signatures of the page before it lists again where a list continues. */
+  repeated?: number
 }
 
 export function startNode(): TestNode {
@@ -255,7 +257,7 @@ function listSignatures(node: TestNode, address: string, { limit, before, until 
   const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
   const found = all.findIndex(({ signature }) => signature === until)
   return all
-    .slice(start, Math.min(start + limit, found === -1 ? all.length : found))
+    .slice(Math.max(0, start - (node.repeated ?? 0)), Math.min(start + limit, found === -1 ? all.length : found))
     .map(({ signature, atSeconds, err, status = 'finalized' }) => ({
       ...{ signature, slot: atSeconds, blockTime: atSeconds, err: err ?? null, memo: null, confirmationStatus: status },
     }))
