@@ -61,6 +61,17 @@ const failTwoEnds = `
     end $$;
   create trigger fail_two before delete on graphile_worker._private_jobs for each row execute function fail_two()`
 
+/** The first claim of a job takes a while, as it does while the disk of the database does not answer. */
+const delayNextClaim = `
+  create sequence slow_claims;
+  create function delay_once() returns trigger language plpgsql as $$
+    begin
+      if nextval('slow_claims') = 1 then perform pg_sleep(1.5); end if;
+      return new;
+    end $$;
+  create trigger delay_once before update of locked_by on graphile_worker._private_jobs for each row
+    when (new.locked_by is not null) execute function delay_once()`
+
 /** Backdates heartbeats by an hour, like those of a worker that gets no processor time. */
 const late = `
   create function late() returns trigger language plpgsql as $$
@@ -308,7 +319,7 @@ describe('a worker that lives', async () => {
     await queue.db.execute('alter table graphile_worker._private_tasks rename to _away')
     const runs: unknown[] = []
     await queue.start({ task: async () => void runs.push('ran') })
-    await until('the failure', () => queue.lines.find((line) => line.includes('could not read its tasks')))
+    await until('the failure', () => queue.lines.find((line) => line.includes('could not take a job')))
     await queue.db.execute('alter table graphile_worker._away rename to _private_tasks')
     await queueTask(queue.db, { task: 'task', payload: {}, key: 'only' })
     await until('the job', () => (runs.length > 0 ? true : undefined))
@@ -332,6 +343,19 @@ describe('a worker that lives', async () => {
     } finally {
       for (const { pid } of silent) process.kill(pid, 'SIGCONT')
     }
+  })
+
+  it('runs a job whose claim was kept after its connection had been dropped', async () => {
+    const runs: string[] = []
+    const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
+    await queue.start({ task }, { answerWithinMs: 500 })
+    await queueTask(queue.db, { task: 'task', payload: { name: 'first' }, key: 'first' })
+    await until('the first job', () => (runs.length === 1 ? true : undefined))
+    await queue.db.execute(delayNextClaim)
+    await queueTask(queue.db, { task: 'task', payload: { name: 'second' }, key: 'second' })
+    await until('the second job', () => (runs.length === 2 ? true : undefined))
+    assert.deepEqual(runs, ['first', 'second'])
+    await queue.db.execute('drop trigger delay_once on graphile_worker._private_jobs')
   })
 
   it('continues when the end of a job could not be written, and does that job again', async () => {

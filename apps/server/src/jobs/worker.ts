@@ -202,15 +202,20 @@ function claimInTurn(events: WorkerEvents): () => Promise<void> {
 
 interface LiveRunner {
   runner: Runner
-  /** Resolves when the runner will never take a job. */
+  /** Resolves when another runner has to take its place. */
   stuck: Promise<void>
   /** Resolves after the shutdown, even if the runner's own promises never settle. */
   over: Promise<void>
 }
 
 /**
+ * A runner has to be replaced after two failures to take a job.
+ *
  * graphile-worker asks once for the ids of its tasks and keeps the answer, even when it is an error (seen in 0.18.0,
  * dist/taskIdentifiers.js): a runner whose first question failed repeats that failure for as long as it lives.
+ *
+ * When the connection was lost, the server may have given a job to this runner, which does not know of it. While the
+ * runner lives, nobody else takes that job for four hours; under the name of a runner that ended it is freed.
  */
 function whenStuck(events: WorkerEvents): Promise<void> {
   return new Promise((resolve) => {
@@ -218,8 +223,8 @@ function whenStuck(events: WorkerEvents): Promise<void> {
     const noteAnswer = (): void => void (hasTaskIds = true)
     events.on('worker:getJob:empty', noteAnswer)
     events.on('job:start', noteAnswer)
-    events.on('worker:getJob:error', () => {
-      if (!hasTaskIds) resolve()
+    events.on('worker:getJob:error', ({ error }) => {
+      if (!hasTaskIds || isDatabaseAway(error)) resolve()
     })
   })
 }
@@ -259,7 +264,7 @@ async function keepRunning(
     // A runner rejects this only if it ended by itself and has nothing left to stop. A finished one still has a timer.
     const stop = (): Promise<void> => Promise.race([runner.stop().catch(() => undefined), over])
     if (stopping.aborted) return stop()
-    if (end === 'stuck') log.warn('the job runner could not read its tasks; it is started again')
+    if (end === 'stuck') log.warn('the job runner could not take a job; it is started again')
     else log.error('the job runner ended by itself; it is started again')
     await stop()
     if (end === 'stuck') await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
