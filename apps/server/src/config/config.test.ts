@@ -159,9 +159,9 @@ describe('a configuration without mistakes', () => {
     ],
     [
       'takes both spellings of a PostgreSQL URL',
-      { DATABASE_URL: 'postgresql://db/assay', DATABASE_LISTEN_URL: 'postgres://db:5432/assay' },
+      { DATABASE_URL: 'postgresql://db/assay', DATABASE_LISTEN_URL: 'postgres://u:p@/assay?host=/run' },
       ({ database }) => [database.url, database.listenUrl],
-      ['postgresql://db/assay', 'postgres://db:5432/assay'],
+      ['postgresql://db/assay', 'postgres://u:p@/assay?host=/run'],
     ],
     [
       'takes several hosts of one database',
@@ -219,6 +219,14 @@ describe('a mistake in a setting', () => {
     for (const name of Object.keys(secrets)) assert.ok(problems.some((problem) => problem.startsWith(`${name} must`)))
     assert.doesNotMatch(problems.join('\n'), /hunter2/)
   })
+
+  for (const password of ['hunter2#', '2#hunter2', 'hunter2/', 'hunter2?']) {
+    it(`is reported when the password of the database has a character of an address: ${password}`, () => {
+      const problems = problemsOf({ ...production, DATABASE_URL: `postgres://assay:${password}@db/assay` })
+      assert.match(problems.join('\n'), /^DATABASE_URL must be an address .+ %23 for #/)
+      assert.doesNotMatch(problems.join('\n'), /hunter2/)
+    })
+  }
 
   it('is reported together with all the others', () => {
     const environment = { ...production, ASSAY_PORT: 'http', DATABASE_POOLER: 'session', ASSAY_LOG_LEVEL: 'all' }

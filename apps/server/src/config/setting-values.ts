@@ -151,7 +151,14 @@ export function day(value: string): number {
 
 export function postgresUrl(value: string): string {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
-  listHostUrls(value)
+  const urls = listHostUrls(value) ?? [value]
+  // What follows # would be left out, and the first digits of a password could pass for a port. node-postgres allows no
+  // host before a slash, for sockets.
+  if (value.includes('#') || !urls.every((one) => URL.canParse(one) || URL.canParse(one.replace('@/', '@host/')))) {
+    throw new RangeError(
+      'must be an address such as postgres://user:password@db/assay, with %23 for #, %2F for / and %3F for ?',
+    )
+  }
   return value
 }
 
