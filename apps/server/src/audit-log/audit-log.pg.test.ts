@@ -8,6 +8,8 @@ import { createTenants } from '../tenants/index.ts'
 import { recordAudit } from '../audit.ts'
 import { chainAudit, chainEntries, exportAudit, listAuditTenants, verifyAudit } from './index.ts'
 
+const quiet = { info: () => undefined, error: () => undefined }
+
 async function prepare(
   t: TestContext,
 ): Promise<{ db: Database; tenantId: string; secrets: string[]; logged: object[] }> {
@@ -20,7 +22,7 @@ async function prepare(
   await tenants.updateClient(client.clientId, { redirectUris: ['https://other.example/cb'] })
   await tenants.disableClient(client.clientId)
   const logged: object[] = []
-  await chainAudit(db, { info: (facts: object) => void logged.push(facts) })
+  await chainAudit(db, { info: (facts: object) => void logged.push(facts), error: () => undefined })
   return { db, tenantId, secrets: [secret ?? '', rotated, 'other.example', 'An app'], logged }
 }
 
@@ -52,7 +54,7 @@ describe('the audit log', () => {
     const tenants = createTenants({ db })
     const registration = { name: 'Other', redirectUris: ['https://app.example/cb'], scopes: ['assets:read'] } as const
     await Promise.all(Array.from({ length: 5 }, () => tenants.createClient(tenantId, registration)))
-    await Promise.all([chainAudit(db, { info: () => undefined }), chainAudit(db, { info: () => undefined })])
+    await Promise.all([chainAudit(db, quiet), chainAudit(db, quiet)])
     assert.deepEqual(await verifyAudit(db, tenantId), { tenantId, entries: 10, broken: null })
   })
 
@@ -110,10 +112,30 @@ describe('the audit log', () => {
     assert.deepEqual((await verifyAudit(db, tenantId)).broken, { position: '5', reason: 'has no head' })
   })
 
+  const lostHeads: [string, string, { position: string; reason: string }][] = [
+    ['deleted', 'delete from audit_heads where tenant_id = $1', { position: '5', reason: 'has no head' }],
+    ['set back', 'update audit_heads set position = 2 where tenant_id = $1', { position: '6', reason: 'is missing' }],
+  ]
+  for (const [what, statement, broken] of lostHeads) {
+    it(`goes on for other tenants while the head of one was ${what}, and does not hide it`, async (t) => {
+      const { db, tenantId } = await prepare(t)
+      await db.execute(statement, [tenantId])
+      // Tenants are chained in the order of their ids.
+      const other = `${tenantId}z`
+      for (const id of [tenantId, other])
+        await recordAudit(db, { tenantId: id, actor: 'operator', action: 'audit.read', subject: id })
+      const logged: unknown[] = []
+      await chainAudit(db, { info: () => undefined, error: (facts: unknown) => void logged.push(facts) })
+      assert.deepEqual(await verifyAudit(db, other), { tenantId: other, entries: 1, broken: null })
+      assert.deepEqual((await verifyAudit(db, tenantId)).broken, broken)
+      assert.deepEqual(logged, [{ tenant_id: tenantId }])
+    })
+  }
+
   it('logs the head once a day', async (t) => {
     const { db, logged } = await prepare(t)
     assert.equal(logged.length, 1)
-    await chainAudit(db, { info: (facts: object) => void logged.push(facts) })
+    await chainAudit(db, { info: (facts: object) => void logged.push(facts), error: () => undefined })
     assert.equal(logged.length, 1)
   })
 })

@@ -31,16 +31,26 @@ export interface KnownHead {
 /**
  * Chains new entries. The heads are left for upkeep to log: a command writes to a terminal, and a head that counts as
  * logged there would be missing from the log that is kept where the database's operators cannot write.
+ *
+ * Returns the tenants whose head is not the end of their chain. Their entries are left as they are for `verify` to find,
+ * and keep no other tenant waiting.
  */
-export async function chainEntries(db: Database): Promise<void> {
+export async function chainEntries(db: Database): Promise<string[]> {
+  const broken: string[] = []
   for (const tenantId of await store.listUnchainedTenants(db)) {
-    while ((await chainBatch(db, tenantId)) === batchSize);
+    let chained: number | undefined
+    do chained = await chainBatch(db, tenantId)
+    while (chained === batchSize)
+    if (chained === undefined) broken.push(tenantId)
   }
+  return broken
 }
 
 /** Upkeep: chains new entries, and logs each head once a day. */
-export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promise<void> {
-  await chainEntries(db)
+export async function chainAudit(db: Database, log: Pick<Logger, 'info' | 'error'>): Promise<void> {
+  for (const tenantId of await chainEntries(db)) {
+    log.error({ tenant_id: tenantId }, 'audit log chain is broken: run assay audit verify')
+  }
   const day = db.now().slice(0, 10)
   for (const { tenantId, position, hash, loggedOn } of await store.listHeads(db)) {
     if (loggedOn === day || !(await store.markLogged(db, tenantId, day))) continue
@@ -48,9 +58,11 @@ export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promi
   }
 }
 
-function chainBatch(db: Database, tenantId: string): Promise<number> {
+/** How many entries were chained; undefined when the head is not the end of the chain. */
+function chainBatch(db: Database, tenantId: string): Promise<number | undefined> {
   return db.transaction(async (tx) => {
     const head = await store.lockHead(tx, tenantId)
+    if (head === undefined || (await store.hasEntryAfter(tx, tenantId, head.position))) return undefined
     const rows = await store.listUnchained(tx, tenantId, batchSize)
     let position = BigInt(head.position)
     let previous = head.hash

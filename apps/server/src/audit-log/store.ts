@@ -37,17 +37,31 @@ export async function listUnchainedTenants(sql: Sql): Promise<string[]> {
   return rows.map(({ tenant_id: tenantId }) => tenantId)
 }
 
-/** Locked until the transaction ends: one process at a time chains a tenant's entries. */
-export async function lockHead(tx: Sql, tenantId: string): Promise<Head> {
-  await tx.execute(
-    `insert into audit_heads (tenant_id, position, hash) values ($1, 0, '') on conflict (tenant_id) do nothing`,
-    [tenantId],
-  )
-  return tx.row<Head>(
+/**
+ * Locked until the transaction ends: one process at a time chains a tenant's entries. Undefined when the head was
+ * deleted: a new one would hide that. A chain and its head are committed together, so the head of a chain that was seen
+ * is there.
+ */
+export async function lockHead(tx: Sql, tenantId: string): Promise<Head | undefined> {
+  if (!(await hasEntryAfter(tx, tenantId, '0'))) {
+    await tx.execute(
+      `insert into audit_heads (tenant_id, position, hash) values ($1, 0, '') on conflict (tenant_id) do nothing`,
+      [tenantId],
+    )
+  }
+  return tx.maybeRow<Head>(
     `select position::text, hash, to_char(logged_on, 'YYYY-MM-DD') as "loggedOn" from audit_heads
      where tenant_id = $1 for update`,
     [tenantId],
   )
+}
+
+export async function hasEntryAfter(sql: Sql, tenantId: string, position: string): Promise<boolean> {
+  const found = await sql.maybeRow(
+    'select from audit_entries where tenant_id = $1 and audit_entries.position > $2::bigint limit 1',
+    [tenantId, position],
+  )
+  return found !== undefined
 }
 
 export async function listUnchained(tx: Sql, tenantId: string, limit: number): Promise<EntryRow[]> {
