@@ -24,10 +24,10 @@ function startLogging(t: TestContext, lines: number, stdout: number | 'pipe'): C
 }
 
 /** What it wrote on standard error, and its exit code: null when it had to be killed. */
-async function endOf(child: ChildProcess): Promise<{ code: number | null; said: string }> {
+async function endOf(child: ChildProcess, withinMs = 60_000): Promise<{ code: number | null; said: string }> {
   let said = ''
   child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const deadline = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  const deadline = setTimeout(() => child.kill('SIGKILL'), withinMs)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(deadline)
   return { code, said }
@@ -41,6 +41,11 @@ describe('the log of a process', () => {
     const { code, said } = await endOf(startLogging(t, 100_000, full))
     assert.equal(code, 0, said)
     assert.ok(Number(said) < 50, `${said} MB`)
+  })
+
+  it('lets it end when nobody reads the pipe', async (t) => {
+    const { code } = await endOf(startLogging(t, 5_000, 'pipe'), 10_000)
+    assert.equal(code, 0)
   })
 
   it('is complete and in order, with the last lines before its end', async (t) => {

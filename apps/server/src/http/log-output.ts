@@ -13,7 +13,7 @@ const batchLength = 4_096
 const flushEveryMs = 200
 /** In characters. A busy process writes as much in a minute. */
 const waitingLengthMax = 8 * 1_048_576
-/** How often the last lines are tried again when a pipe is full, 50 ms apart. */
+/** How often the last lines are tried again while the reader of a full pipe takes none, 50 ms apart. */
 const lastTriesMax = 20
 
 export function openLogOutput(fd: number): DestinationStream {
@@ -49,6 +49,7 @@ export function openLogOutput(fd: number): DestinationStream {
       if (batch.length === 0) return
       try {
         batch = batch.subarray(writeSync(fd, batch))
+        tries = 0
       } catch (error) {
         if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return
         tries += 1

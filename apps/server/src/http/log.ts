@@ -71,8 +71,12 @@ let output: DestinationStream | undefined
 
 /**
  * Standard output. All logs of a process share it: it has a timer, and a process of the tests makes hundreds of logs.
+ *
+ * Node makes a pipe non-blocking when `process.stdout` is first used. Otherwise a write to one that nobody reads would
+ * hold a thread, Node would wait for that thread when it ends, and only SIGKILL would end the process.
  */
 function openOutput(): DestinationStream {
+  void process.stdout
   output ??= openLogOutput(1)
   return output
 }
