@@ -256,14 +256,16 @@ export async function capRetries(sql: Sql): Promise<void> {
 
 /**
  * Upkeep is planned a minute ahead. One that is further away was planned before the clock was set back: until the clock
- * was there again, abandoned connections would stay and no audit entry would be chained.
+ * was there again, abandoned connections would stay and no audit entry would be chained. One that freeJobs put aside
+ * stays there.
  */
 export async function bringUpkeepBack(sql: Sql): Promise<void> {
   await sql.execute(
     `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
      from graphile_worker._private_jobs
-     where key = 'upkeep' and locked_at is null and run_at > clock_timestamp() + interval '2 minutes'`,
-    [],
+     where key = 'upkeep' and locked_at is null and run_at > clock_timestamp() + interval '2 minutes'
+       and not exists (select from deadly_jobs where job_key = 'upkeep' and deaths > $1)`,
+    [deathsMax],
   )
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
 import { addJob } from './index.ts'
-import { capRetries } from './queue-store.ts'
+import { bringUpkeepBack, capRetries } from './queue-store.ts'
 import { openQueue, queueTask } from './test-queue.ts'
 
 describe('a job that failed', async () => {
@@ -65,5 +65,13 @@ describe('upkeep', async () => {
     await addJob(queue.db, 'upkeep', {}, { delayMs: 24 * 3_600_000 })
     await queue.start({ upkeep: async () => void (runs += 1) }, { silentAfterMs: 200 })
     await until('its turn', () => runs === 1 || undefined)
+  })
+
+  it('stays aside when workers died of it', async () => {
+    await addJob(queue.db, 'upkeep', {}, { delayMs: 6 * 3_600_000 })
+    await queue.db.execute("insert into deadly_jobs values ('upkeep', 7, clock_timestamp())")
+    await bringUpkeepBack(queue.db)
+    const due = 'select from graphile_worker._private_jobs where run_at < clock_timestamp() + interval $$5 hours$$'
+    assert.deepEqual(await queue.db.rows(due), [])
   })
 })
