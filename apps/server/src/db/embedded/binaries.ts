@@ -111,6 +111,7 @@ export function cannotSwitch(identity: ServerIdentity, cause: unknown): Error {
 }
 
 async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
+  await deleteOldDrafts(copy)
   if (existsSync(copy)) {
     await refuseForeign(copy)
     // Cleaners of /tmp delete single files by age, and a power failure may leave empty ones.
@@ -130,6 +131,22 @@ async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
   }
   // What took the name while we copied is another process's copy, or another user's.
   await refuseForeign(copy)
+}
+
+/** Copying takes seconds. */
+const draftOldAfterMs = 3_600_000
+
+/** Of processes that were killed while they copied: 60 MB each. In /tmp, others may have made some of that name. */
+async function deleteOldDrafts(copy: string): Promise<void> {
+  const parent = path.dirname(copy)
+  for (const name of (await readdir(parent).catch(ignore('ENOENT'))) ?? []) {
+    if (!name.startsWith(`${path.basename(copy)}-`)) continue
+    const draft = path.join(parent, name)
+    const found = await lstat(draft).catch(ignore('ENOENT'))
+    const isOld =
+      found !== undefined && found.uid === process.getuid?.() && found.mtimeMs < Date.now() - draftOldAfterMs
+    if (isOld) await rm(draft, { recursive: true, force: true })
+  }
 }
 
 /** In /tmp another user could place a program under this name. */

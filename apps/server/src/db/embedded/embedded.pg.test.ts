@@ -15,6 +15,7 @@ import {
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises'
 import os from 'node:os'
@@ -494,7 +495,7 @@ test('programs that another user puts in the place of our copy while it is made 
   assert.equal(await reached, second)
 })
 
-test('a copy of PostgreSQL in which a file was cut short is made anew', async (t) => {
+test('a copy of PostgreSQL in which a file was cut short is made anew, and an old draft is deleted', async (t) => {
   if (process.getuid?.() !== 0) return t.skip('not root')
   const closed = path.join(root, 'closed-to-others')
   await mkdir(closed, { mode: 0o700 })
@@ -508,6 +509,12 @@ test('a copy of PostgreSQL in which a file was cut short is made anew', async (t
   const initdb = path.join(copy, 'bin', 'initdb')
   const { size } = await stat(initdb)
   await writeFile(initdb, '')
+  // What a process leaves that is killed while it copies, and what one has that is copying now.
+  const [killed, present] = [`${copy}-killed`, `${copy}-present`]
+  t.after(() => Promise.all([killed, present].map((draft) => rm(draft, { recursive: true, force: true }))))
+  await Promise.all([killed, present].map((draft) => mkdir(path.join(draft, 'native'), { recursive: true })))
+  await utimes(killed, 0, 0)
   assert.equal(await ensureReachable(binaries, nobody), copy)
   assert.equal((await stat(initdb)).size, size)
+  assert.deepEqual([killed, present].map(existsSync), [false, true])
 })
