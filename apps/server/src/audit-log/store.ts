@@ -97,10 +97,17 @@ export async function listHeads(sql: Sql): Promise<({ tenantId: string } & Head)
   )
 }
 
-/** Also those whose head was deleted. */
+/** Also those whose head was deleted, or their first entry. From one tenant to the next is one index look-up. */
 export async function listChainedTenants(sql: Sql): Promise<string[]> {
   const rows = await sql.rows<{ tenant_id: string }>(
-    `select tenant_id from audit_heads union select tenant_id from audit_entries where position = 1 order by tenant_id`,
+    `with recursive chained as (
+       (select tenant_id from audit_entries where position is not null order by tenant_id limit 1)
+       union all
+       select next.* from chained c, lateral (
+         select tenant_id from audit_entries
+         where position is not null and tenant_id > c.tenant_id order by tenant_id limit 1) next
+     )
+     select tenant_id from chained union select tenant_id from audit_heads order by tenant_id`,
   )
   return rows.map(({ tenant_id: tenantId }) => tenantId)
 }
