@@ -52,14 +52,10 @@ const [faultsMin, faultsMax, hitsMax] = [2, 8, 4]
 const reauthentications = ['needs_reauth: invalid_credentials', 'needs_reauth: needs_reauth']
 const withoutKeys: ReadonlySet<string> = new Set(['bitcoin', 'evm', 'solana'])
 
-/**
- * Two connections to one account have different ids, so that rows are named by what the provider calls them. An index of
- * a chain counts confirmations up to the moment at which it is asked, and the two are read at different moments.
- */
+/** Two connections to one account have different ids, so that rows are named by what the provider calls them. */
 const tables: Record<string, string> = {
   raw_records: `select stream || ' ' || partition || ' ' || source_key as key,
-      md5(row(group_key, pending, occurred_at, regexp_replace(body, '"confirmations":"\\d+"', ''), unreadable,
-        retired_at is null)::text) as sum
+      md5(row(group_key, pending, occurred_at, body, unreadable, retired_at is null)::text) as sum
     from raw_records where ${ofConnection}`,
   due_groups: `select group_key as key, '' as sum from due_groups where ${ofConnection}`,
   transactions: `select group_key || ' ' || occurred_at as key,
