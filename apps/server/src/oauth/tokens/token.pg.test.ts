@@ -219,6 +219,14 @@ describe('the token endpoint', async () => {
       await assert.rejects(bearer(first.access_token), { code: 'invalid_token' })
     })
 
+    it('does nothing when its client is made to send it with the verifier of another request', async () => {
+      const { code, verifier } = await authorize()
+      const first = await exchange({ ...byCode, code, code_verifier: verifier, ...demo })
+      const injected = exchange({ ...byCode, code, code_verifier: 'v'.repeat(43), ...demo })
+      await assert.rejects(injected, { code: 'invalid_grant' })
+      await bearer(first.access_token)
+    })
+
     it('does nothing when another client presents it', async () => {
       const { client, secret } = await addClient({ redirectUris: [redirectUri] })
       const { code } = await authorize()

@@ -69,8 +69,11 @@ async function exchangeAuthorizationCode(deps: ExchangeDeps, request: OauthReque
   if (presented === undefined) throw invalidCode()
   const { code } = found
   if (code === null) {
-    // Codes stay in histories and logs: with one of them alone, anybody could end tokens that live for a year.
-    if (!authenticated && !(await hasVerifierOfSpent(deps, presented, client.clientId, verifier))) throw invalidCode()
+    // Codes stay in histories and logs. With one of them alone anybody could end tokens that live for a year, also by
+    // having the client itself redeem it, which then sends the verifier of another request.
+    if (verifier !== undefined && !(await hasVerifierOfSpent(deps, presented, client.clientId, verifier))) {
+      throw invalidCode()
+    }
     return refuseSpent(deps, presented, client.clientId)
   }
   // The checks below spend nothing: a thief of a code without its verifier must not be able to burn it.
@@ -149,7 +152,7 @@ async function hasVerifierOfSpent(
   { db }: ExchangeDeps,
   presented: codes.PresentedAuthorizationCode,
   clientId: string,
-  verifier = '',
+  verifier: string,
 ): Promise<boolean> {
   const family = await findFamilyOfCode(db, presented, clientId)
   return family !== undefined && verifiesChallenge(verifier, family.codeChallenge, family.codeChallengeMethod)
