@@ -12,7 +12,7 @@ import { createCcxtConnector } from './connector.ts'
 function answering(answer: unknown, byEndpoint: Record<string, unknown> = {}): CcxtClient {
   const client: Pick<CcxtClient, 'ask' | 'balances'> = {
     ask: async (endpoint) => (Object.hasOwn(byEndpoint, endpoint) ? byEndpoint[endpoint] : answer),
-    balances: async () => ({ total: {} }),
+    balances: async () => [{ total: {} }],
   }
   return client as CcxtClient
 }

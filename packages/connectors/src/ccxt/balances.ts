@@ -46,8 +46,9 @@ export async function fetchBalances(
   let mayHaveLost = false
   const about = findAbout(providerId)
   const { wallets = [{}] } = about
+  const askWallet = await openWallets(client, about)
   for (const places of wallets) {
-    const wallet = await fetchWallet(client, [places].flat(), about)
+    const wallet = await fetchWallet(client, [places].flat(), about, askWallet)
     mayHaveLost ||= wallet.mayHaveLost
     for (const [code, quantity] of wallet.amounts) held.set(code, add(held.get(code) ?? zero, quantity))
     for (const code of wallet.doubtful) doubtful.add(code)
@@ -71,17 +72,36 @@ interface Wallet {
   mayHaveLost: boolean
 }
 
+type AskWallet = (params: WalletParams) => Promise<unknown>
+
+async function openWallets(client: CcxtClient, { wallets = [], walletsIn }: About): Promise<AskWallet> {
+  if (walletsIn === undefined) return async (params) => (await ask(client, [params]))[0]
+  const all = wallets.flat()
+  const answers = await ask(client, all, walletsIn)
+  return async (params) => answers[all.indexOf(params)]
+}
+
 /** One wallet, which is in the first of these places that holds or owes something. */
-async function fetchWallet(client: CcxtClient, places: readonly WalletParams[], about: About): Promise<Wallet> {
+async function fetchWallet(
+  client: CcxtClient,
+  places: readonly WalletParams[],
+  about: About,
+  askWallet: AskWallet,
+): Promise<Wallet> {
   for (const params of places) {
-    const wallet = await fetchPlace(client, params, about)
+    const wallet = await fetchPlace(client, params, about, askWallet)
     if (wallet.amounts.some(([, quantity]) => !isZero(quantity)) || wallet.doubtful.length > 0) return wallet
   }
   return { amounts: [], doubtful: [], mayHaveLost: false }
 }
 
-async function fetchPlace(client: CcxtClient, params: WalletParams, { borrowed, openLosses }: About): Promise<Wallet> {
-  const { total, free, used, debt, info } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
+async function fetchPlace(
+  client: CcxtClient,
+  params: WalletParams,
+  { borrowed, openLosses }: About,
+  askWallet: AskWallet,
+): Promise<Wallet> {
+  const { total, free, used, debt, info } = readAnswer('fetchBalance', balanceSchema, await askWallet(params))
   const owing = Object.entries(debt ?? {}).flatMap(([code, text]) =>
     isZero(toAmount(code, text ?? '0')) ? [] : [code],
   )
@@ -134,9 +154,9 @@ async function findLoans(client: CcxtClient, answer: unknown, borrowed: Borrowed
   return loans
 }
 
-async function ask(client: CcxtClient, params: WalletParams): Promise<unknown> {
+async function ask(client: CcxtClient, wallets: readonly WalletParams[], endpoint?: string): Promise<unknown[]> {
   try {
-    return await client.balances(params)
+    return await client.balances(wallets, endpoint)
   } catch (error) {
     if (error instanceof Unsupported || error instanceof UnknownSymbol)
       throw new SourceError('unreadable_answer', 'fetchBalance: not supported')

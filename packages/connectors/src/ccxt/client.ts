@@ -16,6 +16,7 @@ import { conceal } from '../kit/secret.ts'
 import { listMembers, nameRows, refuseError, type Row } from './answers.ts'
 import { findAbout } from './catalogue/abouts.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
+import { getEndpoint, keepAnswer } from './endpoints.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 import { numberCoins, numberFees } from './numbered-coins.ts'
 import { isUndated, keepOddRows, type Unparsed } from './odd-rows.ts'
@@ -53,7 +54,8 @@ export interface CcxtClient {
     params: Row,
     without?: readonly string[],
   ): Promise<Listed>
-  balances(params: Row): Promise<Row>
+  /** With each of these parameters. By these, ccxt picks rows out of one answer of the endpoint, where one is given. */
+  balances(wallets: readonly Row[], endpoint?: string): Promise<Row[]>
   /** ccxt's code of a currency that the exchange calls by this name. */
   codeOf(name: string): Promise<string>
   /** An endpoint by ccxt's name for it. */
@@ -124,21 +126,18 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         lastParsed = undefined
         return toListed(exchange, call, { found, answer, sinceMs, limit })
       }),
-    balances: (params) =>
+    balances: (wallets, endpoint) =>
       use('fetchBalance', async (exchange) => {
         lastParsed = undefined
-        const balances = (await exchange.fetchBalance(params)) as unknown as Row
-        if (!hasAmount(balances['total'])) refuseError('fetchBalance', lastParsed)
+        const asked = endpoint === undefined ? exchange : await keepAnswer(exchange, endpoint)
+        const all: Row[] = []
+        for (const params of wallets) all.push((await asked.fetchBalance(params)) as unknown as Row)
+        if (!all.some(({ total }) => hasAmount(total))) refuseError('fetchBalance', lastParsed)
         lastParsed = undefined
-        return balances
+        return all
       }),
     codeOf: (name) => use('fetchCurrencies', async (exchange) => exchange.safeCurrencyCode(name) ?? name),
-    ask: (endpoint) =>
-      use(endpoint, async (exchange) => {
-        const method = (exchange as unknown as Record<string, (() => Promise<unknown>) | undefined>)[endpoint]
-        if (method === undefined) throw new RangeError(`ccxt has no endpoint ${endpoint}`)
-        return method.call(exchange)
-      }),
+    ask: (endpoint) => use(endpoint, async (exchange) => getEndpoint(exchange, endpoint).call(exchange)),
     listMarkets: () =>
       use('fetchMarkets', async (exchange) => {
         const markets = Object.values(exchange.markets as unknown as Record<string, Row>)

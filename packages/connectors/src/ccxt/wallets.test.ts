@@ -68,3 +68,33 @@ it('WhiteBIT: coins that were deposited and not moved to the trade balance are h
     ],
   )
 })
+
+/** docs.bitfinex.com, rest-auth-wallets: [type, currency, balance, unsettled interest, available balance]. */
+it('Bitfinex: a coin that moves from one wallet to another is held once, because one answer has all wallets', async () => {
+  let moves = 0
+  const pair = ['BTCUSD', [null, null, null, '0.00004', '2000', null, null, null, 0, 0]]
+  const io: Io = {
+    fetch: async (input) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      if (pathname.endsWith('/wallets')) {
+        moves += 1
+        return Response.json([
+          [moves === 1 ? 'exchange' : 'funding', 'BTC', 1, 0, 1],
+          ['exchange', 'USD', 5, 0, 5],
+        ])
+      }
+      if (pathname.includes('pub:info:pair')) return Response.json([[pair]])
+      return Response.json(pathname.includes('pub:list:pair') ? [['BTCUSD']] : [[]])
+    },
+    ...{ now: () => Date.parse('2026-03-02T12:00:00Z'), nextNonce: () => '1', baseUrl: undefined },
+  }
+  const key = { type: 'api_key' as const, apiKey: 'account-k', secretKey: 's'.repeat(32) }
+  const { balances } = await createCcxtConnector('bitfinex').open(key, io).fetchBalances({})
+  assert.deepEqual(
+    balances.map(({ symbol, liquid }) => [symbol, String(liquid)]),
+    [
+      ['BTC', '1'],
+      ['USD', '5'],
+    ],
+  )
+})

@@ -141,6 +141,11 @@ export interface About {
    * first that finds something counts.
    */
   wallets?: readonly (WalletParams | readonly WalletParams[])[]
+  /**
+   * ccxt's name of the endpoint whose one answer has all `wallets`. It is asked once, because a coin that is moved between
+   * two answers would be found twice.
+   */
+  walletsIn?: string
   /** `wallets` has every wallet of an account, or `limits` says which of them are read. */
   namesWallets?: true
   /**

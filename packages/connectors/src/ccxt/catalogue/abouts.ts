@@ -85,6 +85,7 @@ const abouts: Readonly<Record<string, About>> = {
     // Positions have a list of their own, which a key without the right to read it does not see.
     openLosses: { wallet: { type: 'margin' } },
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
+    walletsIn: 'privatePostAuthRWallets',
     namesWallets: true,
     rights: {
       kind: 'table',
