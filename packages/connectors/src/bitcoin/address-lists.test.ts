@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { hourMs, minuteMs, SourceError } from '@assay/core'
 import type { Page } from '../kit/connector.ts'
+import { connector } from './connector.ts'
 import { gapLimit } from './definition.ts'
 import { Books, countOf, keysOf, receiving, startMs, TestChain } from './test-chain.ts'
 
@@ -132,6 +133,32 @@ describe('a history', () => {
     chain.asked = []
     await books.runLater(chain, chain.open())
     assert.equal(countOf(chain, /\/txs/), 0)
+  })
+
+  it('shows a known transaction as changed when another of its addresses is found late', async () => {
+    const chain = new TestChain()
+    const far = receiving(gapLimit + 5)
+    chain.pay({ payer: 9_000 }, { [far]: 8_000 }, 850_000)
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 850_001)
+    const txid = chain.pay({ [receiving(0)]: 1_000, [far]: 8_000 }, { stranger: 8_500 }, 850_002)
+    const books = new Books()
+    const outputOf = (): unknown => {
+      const record = books.records.get(txid)
+      assert.ok(record)
+      const facts = { addresses: new Set(connector.ownAddresses?.(books.state)), state: books.state }
+      const stored = { ...record, stream: 'transactions', partition: '' }
+      return connector.toTransactions([stored], facts)[0]?.outputs[0]?.amount
+    }
+    await books.run(chain)
+    const { body } = books.records.get(txid) ?? {}
+    assert.equal(outputOf(), '0.00001')
+    await books.runLater(chain, chain.open())
+    assert.equal(books.records.get(txid)?.body, body, 'no more of its addresses are known')
+    chain.pay({ payer: 2_000 }, { [receiving(10)]: 1_000 }, 899_990)
+    await books.runLater(chain, chain.open())
+    assert.equal(outputOf(), '0.000085')
+    // The ledger derives a record again only if it has changed.
+    assert.notEqual(books.records.get(txid)?.body, body)
   })
 
   it('of an address that is found late is read in parts, and its windows are holes until the last part', async () => {

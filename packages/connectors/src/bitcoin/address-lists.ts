@@ -63,7 +63,8 @@ async function fetchList(
   tipHeight: number,
 ): Promise<ListPage> {
   const rows = toPageRows(await walk.esplora.fetchTransactions(address, after))
-  const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
+  const context = contextOf(walk, tipHeight)
+  const seen = rows.map((row) => toSeen(row, context))
   const records = seen.flatMap((one) => (isTooMany(walk.state, one) ? [] : [keep(walk, one, tipHeight)]))
   const confirmed = seen.flatMap(({ txid, block, amounts }) =>
     txid === undefined || block === undefined ? [] : [{ txid, ...block, amounts }],

@@ -39,6 +39,7 @@ export interface ReadContext {
   tipHeight: number
   /** For a transaction that is not in a block: when we first saw it. The chain does not say. */
   seenMs(txid: string): number
+  isOwn(address: string): boolean
 }
 
 export interface Amounts {
@@ -61,7 +62,7 @@ export function toSeen(verbatim: unknown, context: ReadContext): SeenTransaction
   const txid = isJsonObject(verbatim) && typeof verbatim['txid'] === 'string' ? verbatim['txid'] : undefined
   let seen: Omit<SeenTransaction, 'record' | 'txid'> = { block: undefined, amounts: new Map() }
   const record = toRawRecord(
-    JSON.stringify(toKept(verbatim)),
+    JSON.stringify(toKept(verbatim, context)),
     context.window,
     (body) => {
       const transaction = readTransaction({ body })
@@ -100,21 +101,26 @@ function sumAmounts({ vin, vout }: ChainTransaction): Map<string, Amounts> {
   return sums
 }
 
-/** A transaction of an unexpected shape is stored unchanged. */
-function toKept(verbatim: unknown): unknown {
+/**
+ * A transaction of an unexpected shape is stored unchanged. `own` is the number of the wallet's addresses in it. What it
+ * means depends on them, and one may be found after it was read: the list of that address then shows a changed record,
+ * which is derived again.
+ */
+function toKept(verbatim: unknown, { isOwn }: ReadContext): unknown {
   if (!isJsonObject(verbatim) || !Array.isArray(verbatim['vin']) || !Array.isArray(verbatim['vout'])) return verbatim
-  const { txid, vin, vout, fee, status } = verbatim
-  return {
-    txid,
-    vin: (vin as unknown[]).map((input) =>
-      isJsonObject(input)
-        ? { ...pick(input, ['txid', 'vout', 'is_coinbase']), prevout: toKeptOutput(input['prevout']) }
-        : input,
-    ),
-    vout: (vout as unknown[]).map(toKeptOutput),
-    fee,
-    status,
-  }
+  const { txid, fee, status } = verbatim
+  const vin = (verbatim['vin'] as unknown[]).map((input) =>
+    isJsonObject(input)
+      ? { ...pick(input, ['txid', 'vout', 'is_coinbase']), prevout: toKeptOutput(input['prevout']) }
+      : input,
+  )
+  const vout = (verbatim['vout'] as unknown[]).map(toKeptOutput)
+  const outputs = [...vin.map((input) => (isJsonObject(input) ? input['prevout'] : undefined)), ...vout]
+  const addresses = new Set(
+    outputs.map((output) => (isJsonObject(output) ? output['scriptpubkey_address'] : undefined)),
+  )
+  const own = [...addresses].filter((address) => typeof address === 'string' && isOwn(address)).length
+  return { txid, vin, vout, fee, status, own }
 }
 
 function toKeptOutput(output: unknown): unknown {

@@ -28,7 +28,12 @@ export async function lookAgain(walk: Walk, txid: string, tipHeight: number): Pr
 }
 
 export function contextOf({ window, state, nowMs }: Walk, tipHeight: number): ReadContext {
-  return { window, tipHeight, seenMs: (txid) => state.unsettled[txid]?.seenMs ?? nowMs }
+  const own = new Set(state.addresses.map(({ address }) => address))
+  return {
+    ...{ window, tipHeight },
+    seenMs: (txid) => state.unsettled[txid]?.seenMs ?? nowMs,
+    isOwn: (address) => own.has(address),
+  }
 }
 
 /** Returns the record, and remembers the transaction while it may still change. */
