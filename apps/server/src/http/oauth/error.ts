@@ -72,6 +72,8 @@ function toOauthError(refusal: Refusal, code: OAuthErrorCode): OAuthError {
 function send(reply: FastifyReply, status: number, error: OAuthError): FastifyReply {
   // §5.2: a client that tried Basic must learn the scheme; others may learn it too.
   if (error.code === 'invalid_client') void reply.header('WWW-Authenticate', 'Basic realm="assay", charset="UTF-8"')
+  // The metadata and the keys may be cached for minutes. The refusal of one caller must not be what others are given.
+  void reply.header('Cache-Control', 'no-store')
   return reply.code(status).send({ error: error.code, error_description: toDescription(error.message) })
 }
 

@@ -90,6 +90,7 @@ describe('limits of the OAuth endpoints', async () => {
     for (let request = 0; request < settings.perAddress; request += 1) limits.countAddress('127.0.0.1')
     const refused = await fetch(`${server.url}/.well-known/jwks.json`)
     assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '60'])
+    assert.equal(refused.headers.get('cache-control'), 'no-store')
     nextMinute()
     const given = await fetch(`${server.url}/.well-known/jwks.json`)
     assert.deepEqual([given.status, given.headers.get('ratelimit')], [200, '"address";r=98;t=60'])
