@@ -77,12 +77,14 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
   }
 }
 
-/** A tenant's name for a user has at most this length. */
+/** A tenant's name for a user has at most this length, because it is part of an index, and no control characters. */
 const userNameLengthMax = 255
 
-/** Any text names a user; a long one goes by its digest, because a name is part of an index. */
+/** Any text names a user. One that cannot be a tenant's name for a user goes by its digest. */
 function toUserName(text: string): string {
-  return text.length <= userNameLengthMax ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return text.length <= userNameLengthMax && !/\p{Cc}/u.test(text)
+    ? text
+    : `sha256:${createHash('sha256').update(text).digest('hex')}`
 }
 
 interface TestAccount {

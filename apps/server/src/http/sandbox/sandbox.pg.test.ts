@@ -43,7 +43,7 @@ describe('the sandbox’s own endpoints', async () => {
   })
 
   it('the same text names the same user of a client', async () => {
-    for (const name of ['same', 'ü'.repeat(3_000)]) {
+    for (const name of ['same', 'ü'.repeat(3_000), 'first line\nsecond\tline']) {
       const [one, two, other] = [await api.signIn(name), await api.signIn(name), await api.signIn(`${name} other`)]
       assert.equal(one.user_id, two.user_id)
       assert.notEqual(one.user_id, other.user_id)
