@@ -73,10 +73,11 @@ function isPhraseWord(piece: string): boolean {
 
 /**
  * One word a line, pasted into a field of one line: browsers drop the line ends. Twelve words have 65 letters on average;
- * keys of exchanges have digits or capitals among so many, and hexadecimal ones six letters at most.
+ * keys of exchanges have digits or capitals among so many, and hexadecimal ones six letters at most. They have no letters
+ * of scripts without capitals, in which words are shorter.
  */
 function isJoinedPhrase(text: string): boolean {
-  return new Set(/\p{Ll}{40,}/u.exec(text)?.[0]).size > 6
+  return new Set(/\p{Ll}{40,}|\p{Lo}{24,}/u.exec(text.replaceAll(/\p{M}/gu, ''))?.[0]).size > 6
 }
 
 /** The key file of Solana's command line is a list of them. */

@@ -135,6 +135,10 @@ describe('secrets that must not leave the page', () => {
   const numbered = (mark: string, end: string): string =>
     words.map((word, index) => mark.replace('1', `${index + 1}`) + word).join(end)
 
+  const french = 'éclair éclat école éclair éclat école éclair éclat école éclair éclat école'
+  const japanese =
+    'あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた'
+
   it('include seed phrases as people keep and copy them', () => {
     for (const text of [
       ...[
@@ -151,10 +155,11 @@ describe('secrets that must not leave the page', () => {
       // With a word of the owner's own; SLIP-39; Monero and Algorand.
       ...[`${phrase} extra`, `${phrase} ${words.slice(4).join(' ')}`, `${phrase} ${phrase} abbey`],
       ...['的 一 是 在 不 了 有 和 人 这 中 大', '的一是在不了有和人这中大'],
-      'éclair éclat école éclair éclat école éclair éclat école éclair éclat école'.normalize('NFD'),
-      'あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた　あいだ　あおぞら　あかちゃん　あけがた'.normalize(
-        'NFKD',
-      ),
+      ...[french, french.replaceAll(' ', ''), japanese, japanese.replaceAll('　', '')].flatMap((text) => [
+        text.normalize('NFC'),
+        text.normalize('NFD'),
+      ]),
+      japanese.normalize('NFKD'),
     ]) {
       for (const seen of [text, cleanPasted(text), cleanPasted(cleanPasted(text))]) {
         assert.equal(findPrivateMaterial(seen), 'seed_phrase', text)
