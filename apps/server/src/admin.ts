@@ -162,9 +162,14 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     },
     audit: {
       async *export(tenantId) {
-        await chainEntries(db)
+        const broken = await chainEntries(db)
         await recordAudit(db, { tenantId, actor: 'operator', action: 'audit.read', subject: tenantId })
         yield* exportAudit(db, tenantId)
+        if (!broken.includes(tenantId)) return
+        const whose = tenantId === '' ? 'the installation' : tenantId
+        throw new Error(
+          `Newer entries of ${whose} are missing here, because its chain is broken: run assay audit verify`,
+        )
       },
       async verify(tenantId, known) {
         await chainEntries(db)

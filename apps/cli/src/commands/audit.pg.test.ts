@@ -91,6 +91,29 @@ describe('the audit log of an operator', async () => {
     assert.equal((await listActions('')).at(-1), 'operator keys.rotated new')
   })
 
+  it('is exported as far as it is chained, with an error when a deleted head keeps the rest out', async () => {
+    const { tenantId } = await withAdmin(({ tenants }) => tenants.createTenant('A tenant without a head'))
+    assert.equal((await run(['audit', 'export', tenantId], environment)).code, 0)
+    await withAdmin((admin) => admin.audit.verify(tenantId))
+    await db.execute('delete from audit_heads where tenant_id = $1', [tenantId])
+    await withAdmin((admin) => admin.audit.recordOperatorRead(tenantId, 'clients.read', tenantId))
+    const exported = await run(['audit', 'export', tenantId], environment)
+    assert.equal(exported.code, 1)
+    assert.deepEqual(
+      exported.out
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { action: string }).action),
+      ['tenant.created', 'audit.read'],
+    )
+    assert.match(
+      exported.err,
+      /Newer entries of .* are missing here, because its chain is broken: run assay audit verify/,
+    )
+    const verified = await run(['audit', 'verify', tenantId], environment)
+    assert.deepEqual([verified.code, verified.out], [1, `✗ ${tenantId}: entry 2 has no head\n`])
+  })
+
   it('is exported as fast as it is read, and not into memory', async (t) => {
     const { tenantId } = await withAdmin(({ tenants }) => tenants.createTenant('A tenant with many entries'))
     await db.execute(
