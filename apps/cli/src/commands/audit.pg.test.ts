@@ -94,7 +94,7 @@ describe('the audit log of an operator', async () => {
   it('is exported as far as it is chained, with an error when a deleted head keeps the rest out', async () => {
     const { tenantId } = await withAdmin(({ tenants }) => tenants.createTenant('A tenant without a head'))
     assert.equal((await run(['audit', 'export', tenantId], environment)).code, 0)
-    await withAdmin((admin) => admin.audit.verify(tenantId))
+    await withAdmin((admin) => admin.audit.verify(tenantId, undefined))
     await db.execute('delete from audit_heads where tenant_id = $1', [tenantId])
     await withAdmin((admin) => admin.audit.recordOperatorRead(tenantId, 'clients.read', tenantId))
     const exported = await run(['audit', 'export', tenantId], environment)
