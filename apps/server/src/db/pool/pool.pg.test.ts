@@ -194,6 +194,15 @@ describe('failures', () => {
     assert.deepEqual(await askPid(), { pid })
   })
 
+  test('a statement that says it succeeded after it was cancelled counts as unanswered', async (t) => {
+    const db = await singleConnection(t, { statementTimeoutMs: 300 })
+    // As a write does that waits for a standby: PostgreSQL ends the wait, and answers as if the standby had it.
+    await db.execute(`create function pg_temp.write() returns text language plpgsql as $$
+      begin perform pg_sleep(60); return 'kept'; exception when query_canceled then return 'kept here alone'; end $$`)
+    await assert.rejects(db.row('select pg_temp.write()'), isDatabaseAway)
+    assert.ok(await db.row('select 1'))
+  })
+
   test('a script has no time limit', async (t) => {
     const db = await singleConnection(t, { statementTimeoutMs: 20 })
     await db.execute('select pg_sleep(0.1)')

@@ -139,7 +139,7 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
     let cancelled: Promise<void> | undefined
     let timer: NodeJS.Timeout | undefined
     try {
-      return await new Promise<Answer>((resolve, reject) => {
+      const answer = await new Promise<Answer>((resolve, reject) => {
         const statement = new PreparedStatement({ ...knownOf(text), text, values }, (error, answer) => {
           if (answer === undefined) reject(error ?? new Error('a statement ended without an answer'))
           else resolve(answer)
@@ -150,6 +150,9 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
         }, statementTimeoutMs)
         client.query(statement)
       })
+      // A write that waits for a standby ends its wait when it is cancelled, and succeeds on the primary alone.
+      if (cancelled !== undefined) throw new Error('Query read timeout')
+      return answer
     } catch (error) {
       // Otherwise the trace would begin at the socket and end there.
       if (error instanceof Error) Error.captureStackTrace(error)
