@@ -229,8 +229,19 @@ describe('failures', () => {
     assert.ok(await db.row(ownPid))
   })
 
+  test('a commit may take longer than a statement, because nobody knows the outcome of one that was given up', async (t) => {
+    const db = await singleConnection(t, { statementTimeoutMs: 1_000 })
+    await db.execute(`
+      create table slow (a int);
+      create function wait() returns trigger language plpgsql as $$ begin perform pg_sleep(2); return null; end $$;
+      create constraint trigger wait after insert on slow deferrable initially deferred
+        for each row execute function wait()`)
+    await db.transaction((tx) => tx.execute('insert into slow values ($1)', [1]))
+    assert.deepEqual(await db.rows('select a from slow'), [{ a: 1 }])
+  })
+
   for (const end of ['begin', 'commit']) {
-    test(`a server that falls silent before the ${end} is "away" within the time limit`, async (t) => {
+    test(`a server that falls silent before the ${end} is "away" soon after the time limit`, async (t) => {
       const db = await singleConnection(t, { statementTimeoutMs: 2_000 })
       const ownPid = 'select pg_backend_pid() as pid'
       const { pid } = await db.row<{ pid: number }>(ownPid)

@@ -74,9 +74,10 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   // A server that vanished without a word (its machine lost power) is not noticed by TCP for a quarter of an hour, and as
-  // long this connection would be in use.
+  // long this connection would be in use. A slow one gets the time that a cancelled statement has, too: once a COMMIT is
+  // given up, its outcome is unknown.
   const control = (client: pg.PoolClient, text: string): Promise<pg.QueryResult> => {
-    const limited = { text, query_timeout: options.statementTimeoutMs }
+    const limited = { text, query_timeout: options.statementTimeoutMs + cancelGraceMs }
     return client.query(limited)
   }
 
