@@ -1,4 +1,5 @@
 /** What the command line writes: lines for people, JSON for scripts. */
+import { once } from 'node:events'
 
 /** The arguments are wrong; the message says what is expected. */
 export class UsageError extends Error {
@@ -10,6 +11,11 @@ export class UsageError extends Error {
 
 export function writeLine(text = ''): void {
   process.stdout.write(`${toPlain(text)}\n`)
+}
+
+/** Between the lines of a long list: what a slow reader has not taken would all be kept in memory. */
+export async function waitForReader(): Promise<void> {
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
 }
 
 export function writeError(text: string): void {

@@ -1,8 +1,7 @@
 /** `assay audit export|verify`: the recorded changes, and whether the record is complete. */
 import type { Admin } from '@assay/server/admin'
-import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine } from '../console.ts'
+import { UsageError, waitForReader, writeJson, writeLine } from '../console.ts'
 import { usage } from '../usage.ts'
 import { withAdmin } from '../with-admin.ts'
 
@@ -24,8 +23,8 @@ function exportTo(tenantId: string): Promise<void> {
   return withAdmin(async (admin) => {
     await checkTenant(admin, tenantId)
     for await (const line of admin.audit.export(tenantId)) {
-      // Otherwise all that a slow reader has not taken would be kept in memory.
-      if (!process.stdout.write(line)) await once(process.stdout, 'drain')
+      process.stdout.write(line)
+      await waitForReader()
     }
   })
 }

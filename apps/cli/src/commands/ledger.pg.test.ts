@@ -1,9 +1,11 @@
 /** `assay ledger replay` as an operator uses it. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { it } from 'node:test'
 import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
 import { testKeyTexts } from '../../../server/src/test-keys.ts'
-import { run, type Ended } from '../test-cli.ts'
+import { run, start, type Ended } from '../test-cli.ts'
 
 it('assay ledger replay shows what would change, applies it with --apply, and then finds nothing left to change', async (t) => {
   const { db, connection } = await testDatabase(t)
@@ -44,4 +46,32 @@ it('assay ledger replay shows what would change, applies it with --apply, and th
   const [unknown, wrong] = await Promise.all([assay('replay', '--connection', 'con_x'), assay('rewind')])
   assert.deepEqual(unknown, { code: 2, out: '', err: 'assay: connection con_x does not exist\n' })
   assert.equal(wrong.code, 2)
+})
+
+it('assay ledger findings lists them as fast as they are read, and not into memory', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  const environment = { DATABASE_URL: toDatabaseUrl(connection), ...testKeyTexts('test') }
+  await db.execute(
+    `insert into user_ledgers (user_key, connection_keys) values (7, 1);
+     insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id, connection_type,
+       status, key_lane, created_at)
+     values (7, 1, 1, 'ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'a', now());
+     insert into replay_findings (user_key, connection_key, id, replay_id, found_at, group_key, change, reason)
+     select 7, 1, gen_random_uuid(), gen_random_uuid(), now(), 'R', 'removed', repeat('x', 2000)
+     from generate_series(1, 5000)`,
+  )
+  const { child, output } = start(['ledger', 'findings'], environment)
+  t.after(() => child.kill('SIGKILL'))
+  child.stdout?.pause()
+  await until('the list to wait for its reader', () =>
+    db.maybeRow(
+      `select from pg_stat_activity where datname = current_database() and state = 'idle'
+         and query like '%from replay_findings%' and state_change < clock_timestamp() - interval '1 second'
+         and pid <> pg_backend_pid()`,
+    ),
+  )
+  child.stdout?.resume()
+  await once(child, 'close')
+  assert.equal(child.exitCode, 0)
+  assert.equal(output().split('\n').length, 5_002)
 })

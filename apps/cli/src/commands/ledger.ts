@@ -4,7 +4,7 @@
  */
 import type { ReplayFinding, ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
-import { UsageError, writeError, writeJson, writeLine, writeTable } from '../console.ts'
+import { UsageError, waitForReader, writeError, writeJson, writeLine, writeTable } from '../console.ts'
 import { usage } from '../usage.ts'
 import { withAdmin } from '../with-admin.ts'
 
@@ -57,6 +57,7 @@ async function findings({ which, json }: Asked): Promise<void> {
       // One line for each: there may be as many as transactions.
       if (json) writeLine(JSON.stringify(finding))
       else writeFinding(finding)
+      await waitForReader()
     }
   })
   if (!json) writeLine(count === 0 ? 'There are no findings.' : `${count} findings.`)
