@@ -3,7 +3,7 @@
  * coins/{id}/market_chart/range. We request `precision=full` and keep the digits that were sent: prices are JSON
  * numbers, some with an exponent (1.2e-7), and become decimal text without rounding.
  */
-import { findDecimal, isNegative, SourceError, type Decimal } from '@assay/core'
+import { dayMs, findDecimal, isNegative, SourceError, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import type { Connector, Io } from '../kit/connector.ts'
 import { fetchText } from '../kit/http.ts'
@@ -58,17 +58,26 @@ interface Point {
 const currentAnswer = z.record(z.string(), z.record(z.string(), z.string().nullish()))
 const historyAnswer = z.object({ prices: z.array(z.tuple([z.string(), z.string().nullable()])) })
 
+/** The last price of a coin that is no longer traded stays in the answers, and only `last_updated_at` says how old it is. */
+const priceAgeMaxMs = dayMs
+
 /** By coin and currency; null or absent when there is no price. */
 export async function fetchSimplePrice(
   io: PriceIo,
   coingeckoIds: readonly string[],
   currencies: readonly string[],
 ): Promise<(coingeckoId: string, currency: string) => Decimal | undefined> {
-  const query = { ids: coingeckoIds.join(','), vs_currencies: currencies.join(','), precision: 'full' }
+  const wanted = { ids: coingeckoIds.join(','), vs_currencies: currencies.join(',') }
+  const query = { ...wanted, include_last_updated_at: 'true', precision: 'full' }
   const answer = await get(io, 'simple/price', query, currentAnswer)
+  const isStale = (prices: Map<string, string | null | undefined>): boolean =>
+    Number(prices.get('last_updated_at') ?? Infinity) * 1000 < io.now() - priceAgeMaxMs
   // Looks only at own members: an id must not match the prototype of an object.
   const byId = new Map(Object.entries(answer).map(([id, prices]) => [id, new Map(Object.entries(prices))]))
-  return (id, currency) => findPrice(byId.get(id)?.get(currency) ?? '')
+  return (id, currency) => {
+    const prices = byId.get(id)
+    return prices === undefined || isStale(prices) ? undefined : findPrice(prices.get(currency) ?? '')
+  }
 }
 
 /**

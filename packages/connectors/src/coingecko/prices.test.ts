@@ -56,6 +56,22 @@ describe('current prices', () => {
     assert.equal(asked[0]?.searchParams.get('precision'), 'full')
   })
 
+  it('a price that is not of the last day is none: CoinGecko keeps the last one of a coin that is no longer traded', async () => {
+    const [fresh, old] = [monday - day, monday - day - 1_000].map((ms) => ms / 1_000)
+    answer = {
+      body:
+        `{"bitcoin":{"usd":90000,"eur":80000,"last_updated_at":${fresh}},` +
+        `"ftx-token":{"usd":25,"last_updated_at":${old}},"unsaid":{"usd":3,"last_updated_at":null}}`,
+    }
+    const { coins, currencies } = await fetchCurrentPrices(
+      { ...io, now: () => monday },
+      ['bitcoin', 'ftx-token', 'unsaid'],
+      ['eur'],
+    )
+    assert.deepEqual([...coins.keys(), ...currencies.keys()], ['bitcoin', 'unsaid', 'eur'])
+    assert.equal(asked[0]?.searchParams.get('include_last_updated_at'), 'true')
+  })
+
   it('many ids are asked in batches, each once', async () => {
     answer = { body: '{}' }
     const ids = Array.from({ length: 250 }, (_, index) => `coin-${index}`)
