@@ -66,6 +66,28 @@ describe('reading lists', async () => {
     assert.ok(asked.length <= 2, `${asked.length} times the page at the bookmark`)
   })
 
+  it('reads a list from its beginning again when the connector was mistaken about it', async () => {
+    const provider = reader.use(createTestProvider())
+    fill(provider, 3)
+    provider.lists.get('ledger/')?.push(record('old', reader.clock.now() - 400 * dayMs))
+    let isMistaken = true
+    provider.answer = async (_, page) => (isMistaken ? { ...page, records: [] } : page)
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 0)
+    isMistaken = false
+    provider.answer = async ({ state }, page) =>
+      'learned' in state ? page : { ...page, state: { learned: true }, isCorrected: true as const }
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    await reader.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 4)
+    const asked = provider.requests.length
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.ok(provider.requests.slice(asked).every(({ window }) => window.start > reader.clock.now() - 30 * dayMs))
+  })
+
   it('gives each of many lists its turn, although the run lasts longer than the interval between runs', async () => {
     const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, partitioned: true }] }))
     provider.partitions = Array.from({ length: 300 }, (_, index) => ({

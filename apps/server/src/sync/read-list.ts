@@ -100,7 +100,11 @@ async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List, u
   const standing = standingOfList(reading, list)
   const last = unit === 'ms' ? deps.now() : until + overlap
   if (!standing.covered.some(({ end }) => end > last)) return
-  const since = unit === 'ms' ? deps.now() - distrustedMs : 0
+  await distrustSince(deps, reading, list, unit === 'ms' ? deps.now() - distrustedMs : 0)
+}
+
+async function distrustSince(deps: ReadingDeps, reading: Reading, list: List, since: number): Promise<void> {
+  const standing = standingOfList(reading, list)
   await store.distrustSince(deps.db, reading.ref, { stream: list.stream.name, partition: list.partition }, since)
   standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }
@@ -151,6 +155,8 @@ async function walkWindow(
         return isHole ? leaveOut(deps, reading, walk, asked) : asked
       }
       noteAnswer(reading, walk, asked.answer)
+      // Before its state is kept: after a crash between them the connector finds out once more.
+      if (asked.answer.isCorrected === true) await distrustSince(deps, reading, list, 0)
       if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
       if (next !== null && goesInCircles(reading, walk, next)) return await breakOff(deps, reading, walk, committer)

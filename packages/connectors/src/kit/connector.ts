@@ -238,6 +238,11 @@ export interface Page {
    * since it was last read cannot be read: coverage reports it by its name, and nothing else waits for it.
    */
   isGone?: true
+  /**
+   * Set when what the connector had learned before was wrong, so that windows which are covered may lack records: all of
+   * this list is read again.
+   */
+  isCorrected?: true
   spent?: readonly Spent[]
   /** Replaces the state; committed together with the page. */
   state?: ConnectorState

@@ -259,14 +259,26 @@ function settle(
 ): OwnershipStep {
   const { path, slot, newest, isHidden } = mark
   const account = accountOf(mark)
-  const { upTo = null, hidden } = state.ownership[account] ?? {}
+  const known = state.ownership[account]
+  const { upTo = null, hidden } = known ?? {}
   const changes = join(mark.changes, settled)
+  const corrected = known !== undefined && isOtherPast(known, changes) ? { isCorrected: true as const } : {}
   const ownership: Ownership =
     isHidden === true
-      ? { upTo, slot, changes, hidden: { sinceMs: hidden?.sinceMs ?? nowMs, untilMs: nowMs } }
-      : { upTo: newest ?? upTo, slot, changes }
+      ? { upTo, slot, changes, hidden: { sinceMs: hidden?.sinceMs ?? nowMs, untilMs: nowMs }, ...corrected }
+      : { upTo: newest ?? upTo, slot, changes, ...corrected }
   const after = withOwnership(state, account, ownership)
   return { state: after, next: path.length > 1 ? startOwnership(path.slice(0, -1)) : undefined }
+}
+
+/**
+ * Whether an earlier walk knew other owners of its time: an account may look hidden because of a node that is behind, and
+ * what happened to it was then left out of windows that count as read.
+ */
+function isOtherPast({ changes: before, slot, isCorrected }: Ownership, changes: readonly OwnerChange[]): boolean {
+  const toPast = (all: readonly OwnerChange[]): string[] =>
+    all.flatMap((one) => (one.slot <= slot ? [`${one.signature} ${one.isOwn}`] : []))
+  return isCorrected === true || toPast(before).join() !== toPast(changes).join()
 }
 
 /**

@@ -40,7 +40,15 @@ import {
 import { readTransaction, sidesSchema, toBody } from './records.ts'
 import { commitment, readSome } from './rpc.ts'
 import { holderSchema, readTokenStatement, type Holder } from './token-owners.ts'
-import { changeSchema, isLeftOut, readState, withAccounts, type LearnedAccounts, type OwnerChange } from './state.ts'
+import {
+  changeSchema,
+  isLeftOut,
+  readState,
+  withAccounts,
+  withOwnership,
+  type LearnedAccounts,
+  type OwnerChange,
+} from './state.ts'
 
 const pageSize = 20
 const skippedPerPage = 1_000
@@ -118,13 +126,17 @@ export async function fetchTransactions(context: PageContext, request: PageReque
 /** The history of a stake account is read after it is known when the account was the wallet's. */
 async function findOwners(context: PageContext, request: PageRequest, at: OwnershipMark): Promise<Page> {
   const given = readState(request.state)
-  const { state = given, next } = await readOwnership({ ...context, state: given }, at)
-  const { changes = [] } = state.ownership[request.partition] ?? {}
+  const { state: read = given, next } = await readOwnership({ ...context, state: given }, at)
+  const { isCorrected, ...ownership } = read.ownership[request.partition] ?? { upTo: null, slot: 0, changes: [] }
+  const isNoted = next === undefined && isCorrected === true
+  const state = isNoted ? withOwnership(read, request.partition, ownership) : read
+  const { changes } = ownership
   const isOver = next === undefined && changes.length === 0 && isLeftOut(state, request.partition)
   return {
     records: [],
     next: isOver ? null : JSON.stringify(next ?? { ...startOf(context, request), changes }),
     ...(state === given ? {} : { state }),
+    ...(isNoted ? { isCorrected: true } : {}),
   }
 }
 

@@ -242,7 +242,9 @@ describe('a stake account that changes hands', () => {
       const later = new World()
       stake(later, 'Stake 1', friend, 7n * sol)
       handOver(later, 'Stake 1')
-      const { state: known } = await readAll(later.observe(), { given: state })
+      const { state: known, corrected } = await readAll(later.observe(), { given: state })
+      assert.deepEqual(corrected, ['Stake 1'], 'windows that are covered lack it')
+      assert.deepEqual((await readAll(later.observe(), { given: known })).corrected, [])
       assert.deepEqual(await tell(later, { given: known }), ['receive deposit +7 staked'])
       node.nowMs += 86_400_001
       const { state: confirmed } = await readAll(node, { given: state })

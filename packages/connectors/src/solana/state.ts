@@ -22,6 +22,8 @@ const ownershipSchema = z.object({
   changes: z.array(changeSchema),
   /** Set while the account is left out, because a transaction hides how it became the wallet's: the first and last walk. */
   hidden: z.object({ sinceMs: z.number(), untilMs: z.number() }).optional(),
+  /** Set while its list has not been read since other changes were found in the time that was known. */
+  isCorrected: z.literal(true).optional(),
 })
 export type Ownership = z.infer<typeof ownershipSchema>
 

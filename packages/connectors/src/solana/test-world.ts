@@ -332,6 +332,8 @@ export interface Books {
   drafts: TransactionDraft[]
   balances: Record<string, string>
   state: ConnectorState
+  /** Lists of which older windows are read again, because they were read under a mistake. */
+  corrected: string[]
 }
 
 /**
@@ -351,6 +353,7 @@ export async function readAll(
     ...(edgeMs === 0 ? [] : [{ unit: 'ms', start: 0, end: edgeMs } as const]),
   ] as const
   const lastingMarks = new Map<string, string>()
+  const corrected: string[] = []
   for (const window of windows) {
     const done = new Set<string>()
     for (;;) {
@@ -367,6 +370,7 @@ export async function readAll(
         const lastingMark = lastingMarks.get(idOf(list)) ?? null
         const page = await reader.fetchPage({ ...list, window, pageMark, lastingMark, state })
         records.push(...page.records.map((record) => ({ ...record, ...list })))
+        if (page.isCorrected === true) corrected.push(list.partition)
         if (page.lastingMark !== undefined) lastingMarks.set(idOf(list), page.lastingMark)
         state = page.state ?? state
         pageMark = page.next
@@ -378,7 +382,7 @@ export async function readAll(
   const stories = Map.groupBy(readable, (record) => connector.linkKeys(record)[0])
   const drafts = [...stories.values()].flatMap((story) => connector.toTransactions(story, { addresses, state }))
   const total = ({ liquid, staked }: { liquid: Decimal; staked: Decimal }): string => `${liquid} + ${staked}`
-  return { drafts, balances: Object.fromEntries(balances.map((one) => [one.assetId, total(one)])), state }
+  return { drafts, balances: Object.fromEntries(balances.map((one) => [one.assetId, total(one)])), state, corrected }
 }
 
 /** Inputs − outputs − fees, by asset and place. */
