@@ -4,7 +4,7 @@
  *   present token             → rotated: it is spent, the next pair is in force
  *   the one before, within    → honest retry: the same pair again. The answer may have been lost, and the next token is
  *   10 s                        still unused, or it would itself be the one before. With another scope it is refused,
- *                               and nothing ends: without a scope its holder gets the pair
+ *                               and nothing ends: with the first one its holder gets the pair
  *   any other of the family   → replay: two parties hold tokens of it, and either may be the thief. It ends
  *
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
