@@ -61,6 +61,8 @@ const pollIntervalMs = 1_000
 const lookIntervalMs = 500
 const restartDelayMs = 1_000
 const answerWithinMsDefault = 30_000
+/** A host that does not answer at all must not hold up a runner that starts, or a worker that stops meanwhile. */
+const connectTimeoutMs = 10_000
 
 export async function installQueue(connection: DatabaseAddress, log: Logger): Promise<void> {
   const { pool, close } = openQueuePool(connection, 2, log)
@@ -325,7 +327,10 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
 function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): ReturnType<typeof openPool> {
   const onLost = (error: Error): void => log.warn({ err: error }, 'a connection of the job queue was lost')
   const onPrimary = (host: string): void => log.debug({ host }, 'found the primary of the database for the job queue')
-  const limits = { max, keepAlive: true, keepAliveInitialDelayMillis: 60_000 }
+  const limits = {
+    ...{ max, connectionTimeoutMillis: connectTimeoutMs },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 60_000 },
+  }
   const opened = openPool(connection, limits, { onLost, onPrimary })
   releaseOnce(opened.pool)
   return opened
