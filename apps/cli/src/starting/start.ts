@@ -60,8 +60,12 @@ export async function start(words: string[]): Promise<void> {
     writeLine('Stopping …')
   } finally {
     await running.stop()
+    // That line would keep the process where nobody reads its output any more.
+    setTimeout(() => process.exit(), goodbyeMaxMs).unref()
   }
 }
+
+const goodbyeMaxMs = 1_000
 
 interface Running extends Addresses {
   /** Undefined in sandbox mode, whose secrets are published. */
