@@ -47,11 +47,14 @@ function sign(id: string, body: string): Record<string, string> {
   return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` }
 }
 
-/** Gives tokens for every code. */
+/** Gives tokens for every code. No account is connected. */
 async function startIssuer(t: TestContext): Promise<string> {
   const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 900, scope: '', user_id: 'u', grant_id: 'g' }
-  const issuer = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
+  const gone = { code: 'not_found', status: 404, detail: 'The connection was not found', errors: [] }
+  const issuer = createServer(({ method }, response) => {
+    if (method === 'DELETE') {
+      response.writeHead(404, { 'content-type': 'application/problem+json' }).end(JSON.stringify(gone))
+    } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
   }).listen(0, '127.0.0.1')
   t.after(() => issuer.close())
   await once(issuer, 'listening')
@@ -112,6 +115,15 @@ describe('Northwind', () => {
     const look = (cookie: string): Promise<Response> => fetch(url, { headers: { cookie } })
     // The service in this test has no API, so a signed-in visitor gets the page that says it does not answer.
     assert.deepEqual([(await look(renewed)).status, (await look(planted)).status], [502, 200])
+  })
+
+  it('an account that is gone already, as after a second press, counts as disconnected', async (t) => {
+    const authUrl = await startIssuer(t)
+    const { url } = await open(t, { authUrl, baseUrl: authUrl })
+    const { renewed: cookie } = await signIn(url, authUrl)
+    const body = new URLSearchParams({ connection_id: 'con_1' })
+    const answer = await fetch(`${url}/disconnect`, { method: 'POST', redirect: 'manual', headers: { cookie }, body })
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/'])
   })
 
   it('the embedding request holds neither verifier nor secret', async (t) => {

@@ -1,4 +1,5 @@
 /** Northwind's actions: send a person to the widget, handle the callback, disconnect an account, and sign out. Its pages are in show.ts. */
+import { ProblemError } from '@assay/sdk'
 import { goTo, readBody, setCookie, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 export async function beginAuthorization({ service, sessions }: DemoDeps, { url, session }: Visit): Promise<Answer> {
@@ -53,8 +54,15 @@ export async function complete({ service, sessions, authUrl }: DemoDeps, { url, 
 
 export async function disconnect(_: DemoDeps, { request, session }: Visit): Promise<Answer> {
   const connectionId = new URLSearchParams(await readBody(request)).get('connection_id')
-  if (connectionId !== null) await session?.client?.providers.remove({ connection_id: connectionId })
+  if (connectionId !== null) {
+    await session?.client?.providers.remove({ connection_id: connectionId }).catch(ignoreMissing)
+  }
   return goTo('/')
+}
+
+/** The button was pressed twice, or the account was removed elsewhere. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof ProblemError && error.code === 'not_found')) throw error
 }
 
 /** Ends Northwind's tokens, and forgets the visitor. The consent stays until the user ends it on their own page. */
