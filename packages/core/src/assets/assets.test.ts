@@ -35,6 +35,11 @@ describe('assets', () => {
     assert.equal(assetOf('kraken', 'MXN', anyTime).kind, 'fiat')
   })
 
+  it('Binance: RON is the Romanian leu, and the coin Ronin is RONIN', () => {
+    assert.equal(assetOf('binance', 'RON', anyTime).assetId, 'binance:RON')
+    assert.equal(assetOf('binance', 'RONIN', anyTime).assetId, 'crypto:ronin')
+  })
+
   it('a code outside the table is never matched by ticker', () => {
     const asset = assetOf('kraken', 'BTCB', anyTime)
     assert.deepEqual(asset, { assetId: 'kraken:BTCB', symbol: 'BTCB', name: 'BTCB', coingeckoId: null, kind: 'crypto' })

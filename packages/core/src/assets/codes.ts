@@ -8,10 +8,10 @@
  * checked against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code
  * for staked ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a
  * new LUNA began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is BitTorrent after its
- * redenomination). Hyperliquid: the names and numbers of its spotMeta, because anyone can list a coin under any name
- * there; its app calls UBTC, UETH and USOL, which Unit pays out as the coins themselves, BTC, ETH and SOL. ccxt: the
- * codes that ccxt unifies over all exchanges, restricted to currencies and to coins so large that no exchange uses their
- * code for anything else.
+ * redenomination; RONIN is what others call RON, its RON is the Romanian leu). Hyperliquid: the names and numbers of its
+ * spotMeta, because anyone can list a coin under any name there; its app calls UBTC, UETH and USOL, which Unit pays out
+ * as the coins themselves, BTC, ETH and SOL. ccxt: the codes that ccxt unifies over all exchanges, restricted to
+ * currencies and to coins so large that no exchange uses their code for anything else.
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -60,12 +60,12 @@ const providers: Readonly<Record<string, ProviderAssetCodes>> = {
       'BERA BICO BLUR BLZ BNT BOME BOND BTG C98 CAKE CELO CELR CHR COTI COW CTSI CVC CVX CYBER DENT DYDX DYM EGLD EIGEN ENJ ' +
       'ETHFI FARM FIDA FIS FLOKI FLR FORTH FTM FXS GAL GALA GAS GHST GLM GLMR GMT GMX GNO GTC HFT ICX IDEX IO IOTA JASMY ' +
       'JTO KAITO KEEP KEY KMNO KNC KP3R LAYER LPT LQTY LRC LSK MASK METIS MLN MOVE MOVR MULTI NANO NEO NMR NTRN OCEAN OGN OMG ' +
-      'ORCA OXT PENDLE PENGU PERP PHA POLS POND PORTAL POWR QNT RAD RARE RAY REN REQ RLC RON ROSE RPL RUNE S SAGA SC SCRT SGB ' +
+      'ORCA OXT PENDLE PENGU PERP PHA POLS POND PORTAL POWR QNT RAD RARE RAY REN REQ RLC ROSE RPL RUNE S SAGA SC SCRT SGB ' +
       'SPELL SRM SSV STG STORJ STX SUPER SYN T THETA TLM TNSR TRU TRUMP TURBO TVK UMA UNFI USDE VET VIRTUAL W WAXL WIN WOO YGG ' +
       'ZK ZRO ZRX EUR GBP AUD BRL TRY UAH ZAR PLN ARS JPY MXN CZK NGN IDR USD',
     other:
       'LUNA:LUNC<2022-05-31 LUNA:LUNA>2022-05-31 BCC:BCH BCHABC:BCH BCHSV:BSV XRB:NANO XNO:NANO UST:UST<2022-05-31 USTC:UST ' +
-      'RNDR:RENDER BTTC:BTT A:A>2025-05-01',
+      'RNDR:RENDER BTTC:BTT RONIN:RON A:A>2025-05-01',
   },
   coinbase: {
     same:
