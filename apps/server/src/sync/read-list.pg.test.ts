@@ -88,6 +88,28 @@ describe('reading lists', async () => {
     assert.ok(provider.requests.slice(asked).every(({ window }) => window.start > reader.clock.now() - 30 * dayMs))
   })
 
+  it('does not read an open window on when the connector was mistaken about its list', async () => {
+    const provider = reader.use(createTestProvider())
+    provider.pageSize = 1
+    const startMs = reader.clock.now()
+    const records = Array.from({ length: 300 }, (_, index) => record(`K${index}`, startMs - (index + 1) * dayMs))
+    provider.lists.set('ledger/', records)
+    const ref = await reader.connectTest()
+    let jobs = 0
+    await reader.drain({ enough: async () => jobs++ === 2 })
+    const [unfinished] = await listBookmarks(ref)
+    assert.ok(unfinished !== undefined)
+    await reader.moveClock(2 * hourMs)
+    provider.answer = async ({ state }, page) =>
+      'learned' in state ? page : { ...page, state: { learned: true }, isCorrected: true as const }
+    const asked = provider.requests.length
+    await reader.drain({ delayed: true })
+    const marks = provider.requests.slice(asked).map(({ pageMark, window }) => `${pageMark} ${window.end}`)
+    assert.ok(!marks.includes(`${unfinished.position} ${unfinished.window_end}`))
+    assert.equal(await countRaw(ref), 300)
+    assert.equal((await find(ref))?.status, 'active')
+  })
+
   it('gives each of many lists its turn, although the run lasts longer than the interval between runs', async () => {
     const provider = reader.use(createTestProvider({ streams: [{ ...plainStream, partitioned: true }] }))
     provider.partitions = Array.from({ length: 300 }, (_, index) => ({

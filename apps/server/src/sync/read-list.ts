@@ -109,6 +109,17 @@ async function distrustSince(deps: ReadingDeps, reading: Reading, list: List, si
   standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }
 
+/** Windows that are being read hold what was thought to be known in their page marks. */
+async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, window }: Walk): Promise<void> {
+  const standing = standingOfList(reading, list)
+  const key = { stream: list.stream.name, partition: list.partition }
+  for (const bookmark of standing.open.filter(({ start }) => start !== window.start)) {
+    await store.dropBookmark(deps.db, reading.ref, key, bookmark)
+    closeBookmark(standing, bookmark.start)
+  }
+  await distrustSince(deps, reading, list, 0)
+}
+
 type OpenStep = Exclude<Step, string>
 
 /** The state of one walk over a window, from where its bookmark is. */
@@ -156,7 +167,7 @@ async function walkWindow(
       }
       noteAnswer(reading, walk, asked.answer)
       // Before its state is kept: after a crash between them the connector finds out once more.
-      if (asked.answer.isCorrected === true) await distrustSince(deps, reading, list, 0)
+      if (asked.answer.isCorrected === true) await distrustOthers(deps, reading, walk)
       if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
       if (next !== null && goesInCircles(reading, walk, next)) return await breakOff(deps, reading, walk, committer)
