@@ -354,7 +354,7 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
   const isTaken = !request.is404 && url !== '*' && !(url.includes(':') && table.isExact(pathOf(request)))
   if (isTaken) return false
   const known = table.find(pathOf(request))
-  if (known === undefined && pathOf(request) === '/' && request.method === 'GET') {
+  if (known === undefined && pathOf(request) === '/' && ['GET', 'HEAD'].includes(request.method)) {
     // A person who opens the bare address wants to read the documents. The address is relative, for a proxy that puts a
     // path in front. The widget may own this path, so it is not a route.
     void reply.redirect('docs', 302)

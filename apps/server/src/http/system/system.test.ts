@@ -37,6 +37,9 @@ describe('the bare address', () => {
     const server = await startTestServer(t)
     const response = await fetch(`${server.url}/`, { redirect: 'manual' })
     assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
+    // RFC 9110 §9.3.2: HEAD is GET without the content.
+    const head = await fetch(server.url, { method: 'HEAD', redirect: 'manual' })
+    assert.deepEqual([head.status, head.headers.get('location')], [302, 'docs'])
     assert.equal((await fetch(`${server.url}/`, { method: 'POST' })).status, 404)
     assert.equal((await fetch(`${server.url}/nowhere`)).status, 404)
   })
