@@ -131,7 +131,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
         lastParsed = undefined
         const asked = endpoint === undefined ? exchange : await keepAnswer(exchange, endpoint)
         const all: Row[] = []
-        for (const params of wallets) all.push((await asked.fetchBalance(params)) as unknown as Row)
+        for (const params of wallets) all.push(await asked.fetchBalance(params))
         if (!all.some(({ total }) => hasAmount(total))) refuseError('fetchBalance', lastParsed)
         lastParsed = undefined
         return all
