@@ -124,6 +124,25 @@ describe('a transaction that may still change', () => {
     assert.ok(chain.asked.length < followed + 20, `${chain.asked.length} requests`)
   })
 
+  it('counts as confirmed in its block when strangers have filled the last blocks with thousands', async () => {
+    const chain = new TestChain()
+    for (let sent = 0; sent < 3_000; sent += 1)
+      chain.pay({ stranger: 600 }, { [receiving(0)]: 546 }, chain.tip - (sent % 3))
+    const books = new Books()
+    const reader = chain.open({ address: receiving(0) })
+    await books.run(chain, reader)
+    assert.equal(books.records.size, 3_000)
+    assert.ok(JSON.stringify(books.state).length < 2 ** 18, `${JSON.stringify(books.state).length} characters`)
+    const pending = books.keys.filter((txid) => books.isPending(txid))
+    assert.equal(pending.length, 500)
+    chain.tip += 10
+    await books.runLater(chain, reader)
+    assert.deepEqual(
+      books.keys.filter((txid) => books.isPending(txid)),
+      [],
+    )
+  })
+
   it('takes little room in the state when strangers name every address of the wallet in each of hundreds', async () => {
     const chain = new TestChain()
     const all = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [receiving(index), 546]))

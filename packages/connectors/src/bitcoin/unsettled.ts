@@ -49,11 +49,12 @@ export function keep(
   }
   const own = state.addresses.flatMap(({ address }) => (amounts.has(address) ? [address] : [])).slice(0, addressesMax)
   const seenMs = state.unsettled[txid]?.seenMs ?? nowMs
-  const isConfirmed = block !== undefined && record.pending !== true
+  const { pending, ...settled } = record
+  const isConfirmed = block !== undefined && (pending !== true || isCrowded(state, txid))
   const place = isConfirmed ? { block: { height: block.height, hash: block.hash } } : {}
   state.unsettled[txid] = { seenMs, addresses: own, ...place }
   if (isConfirmed) dropDeepest(state)
-  return record
+  return isConfirmed ? settled : record
 }
 
 /**
@@ -75,6 +76,14 @@ const waitingMax = 200
 export function isTooMany({ unsettled }: WalletState, { txid, block }: SeenTransaction): boolean {
   if (txid === undefined || block !== undefined || txid in unsettled) return false
   return Object.values(unsettled).filter((one) => one.block === undefined).length >= waitingMax
+}
+
+/** Strangers can fill blocks too. Beyond so many that are pending, one in a block counts as confirmed at once. */
+const pendingMax = 500
+
+function isCrowded({ unsettled }: WalletState, txid: string): boolean {
+  if (txid in unsettled) return false
+  return Object.values(unsettled).filter(({ block }) => block === undefined).length >= pendingMax
 }
 
 function dropDeepest(state: WalletState): void {
