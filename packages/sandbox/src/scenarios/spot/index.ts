@@ -194,7 +194,7 @@ const reading = ['SpotTrade', 'AccountTransfer', 'ExchangeHistory']
 
 export const bybitScenarios = spotScenarios({
   story: bybitStory,
-  told: 'Some 360 records of every kind from January 2025 to October 2026, in two wallets, with odd digits and staking.',
+  told: 'Some 360 records since January 2025 with odd digits and staking, then small trades every week, in two wallets.',
   readOnly: ['readOnly', ...reading],
   everything: [...reading, 'SubMemberTransfer', 'Withdraw', 'DerivativesTrade'],
   unknownKey: 'retCode 10003',
