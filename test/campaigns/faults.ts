@@ -150,7 +150,7 @@ async function disturb(engine: TestEngine, name: string, faults: readonly ArmedF
   const isRevoked = faults.some(({ kind }) => kind === 'revoked')
   if (end !== 'active' && !(isRevoked && reauthentications.includes(end))) return [`the read ended ${end}`]
 
-  const calm = await connectCalmly(engine, providerId, account)
+  const calm = await connect(engine, providerId, account, (ref) => readCalmly(engine, ref))
   const wrong = end === 'active' ? [] : await repair(engine, providerId, account, { disturbed, calm, lateSinceMs })
   await engine.moveClock(dayMs)
   for (const ref of [calm, disturbed]) await readAgain(engine, ref)
@@ -163,18 +163,9 @@ async function disturb(engine: TestEngine, name: string, faults: readonly ArmedF
 }
 
 /** Nothing disturbs it, but what the faults taught us of the provider's limit may make it wait. */
-async function connectCalmly(
-  engine: TestEngine,
-  providerId: string,
-  account: SimulatedAccount,
-): Promise<ConnectionRef> {
-  const owner = await engine.newOwner()
-  const { connectionId, errors } = await add(engine, providerId, account, owner)
-  if (connectionId === null) throw new Error(`${providerId}: ${JSON.stringify(errors)}`)
-  const ref = await engine.toRef(owner, connectionId)
+async function readCalmly(engine: TestEngine, ref: ConnectionRef): Promise<void> {
   const end = await readToEnd(engine, ref)
   if (end !== 'active') throw new Error(`the undisturbed read ended ${end}`)
-  return ref
 }
 
 interface Readers {

@@ -88,12 +88,14 @@ export async function connect(
   engine: TestEngine,
   providerId: string,
   account: SimulatedAccount,
+  read: (ref: ConnectionRef) => Promise<void> = () => engine.drain({ delayed: true }),
 ): Promise<ConnectionRef> {
   const owner = await engine.newOwner()
   const { connectionId, errors } = await add(engine, providerId, account, owner)
   if (connectionId === null) throw new Error(`${providerId}: ${JSON.stringify(errors)}`)
-  await engine.drain({ delayed: true })
-  return engine.toRef(owner, connectionId)
+  const ref = await engine.toRef(owner, connectionId)
+  await read(ref)
+  return ref
 }
 
 export async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise<void> {
