@@ -60,7 +60,7 @@ export async function start(words: string[]): Promise<void> {
     writeLine('Stopping …')
   } finally {
     await running.stop()
-    // That line would keep the process where nobody reads its output any more.
+    // If nobody reads the output, writing that line never ends and would keep the process alive.
     setTimeout(() => process.exit(), goodbyeMaxMs).unref()
   }
 }
