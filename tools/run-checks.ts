@@ -8,9 +8,9 @@ import { once } from 'node:events'
 
 const checks = [
   { name: 'types and lint', command: ['npm', 'run', '--silent', 'lint'] },
-  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'import boundaries', command: ['node', '--test', '--test-reporter=dot', 'test/boundaries.test.ts'] },
+  { name: 'format', command: ['oxfmt', '--check'] },
   { name: 'licences', command: ['node', 'tools/check-licences.ts'] },
   { name: 'lockfile', command: ['node', 'tools/strip-engines.ts', '--check'] },
 ]

@@ -41,7 +41,14 @@ export type ConnectResult =
   | { error: string; error_description: string | null; state: string | null; iss: string | null }
 
 export type ConnectStep =
-  'consent' | 'sign_in' | 'choose' | 'credentials' | 'checking' | 'trouble' | 'repaired' | 'summary'
+  | 'consent'
+  | 'sign_in'
+  | 'choose'
+  | 'credentials'
+  | 'checking'
+  | 'trouble'
+  | 'repaired'
+  | 'summary'
 
 /** Why the widget could not be shown. */
 export type ConnectErrorCode =

@@ -76,7 +76,8 @@ export interface RemovedTransaction {
 
 /** One step that brings a copy of the list of transactions up to date. */
 export type TransactionChange =
-  { op: 'upsert'; transaction: Transaction } | { op: 'remove'; id: string; removed_at: string }
+  | { op: 'upsert'; transaction: Transaction }
+  | { op: 'remove'; id: string; removed_at: string }
 
 /** The wire has the first three as JSON numbers; here they are text with every digit. */
 interface Quantities {

@@ -21,7 +21,14 @@ export type AuthorizationResult =
   | { error: string; error_description: string | null; state: string | null; iss: string | null }
 
 export type StepName =
-  'consent' | 'sign_in' | 'choose' | 'credentials' | 'checking' | 'trouble' | 'repaired' | 'summary'
+  | 'consent'
+  | 'sign_in'
+  | 'choose'
+  | 'credentials'
+  | 'checking'
+  | 'trouble'
+  | 'repaired'
+  | 'summary'
 
 /** Why the widget cannot be shown. The reasons that the loader finds by itself come first. */
 export type ErrorCode =

@@ -14,7 +14,17 @@ export interface Story {
 export type StoryEvent = { at: string } & (Exclude<AccountEvent, Fill> | Order)
 
 export type AccountEvent =
-  Fill | Deposit | Withdrawal | Convert | FiatOrder | Payment | Dividend | Dust | Subscription | Redemption | Reward
+  | Fill
+  | Deposit
+  | Withdrawal
+  | Convert
+  | FiatOrder
+  | Payment
+  | Dividend
+  | Dust
+  | Subscription
+  | Redemption
+  | Reward
 
 /**
  * What the story says about a trade; price, cost and commission are computed from the market when the history is built.

@@ -31,7 +31,9 @@ export interface KeyTraits {
  * advances call by call after the first `calmCalls` of each account, so the n-th call of every run gets the same fault.
  */
 export type Weather =
-  'calm' | { always: FaultKind } | { calmCalls: number; cycle: readonly (Fault | FaultKind | 'calm')[] }
+  | 'calm'
+  | { always: FaultKind }
+  | { calmCalls: number; cycle: readonly (Fault | FaultKind | 'calm')[] }
 
 /** Repeats an event: once for each step from the date `from` until before the date `to`. */
 export function every<Event>(

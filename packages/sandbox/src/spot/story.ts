@@ -126,7 +126,15 @@ export interface Product {
 }
 
 export type Network =
-  'bitcoin' | 'ethereum' | 'tron' | 'solana' | 'ripple' | 'polkadot' | 'dogecoin' | 'litecoin' | 'cardano'
+  | 'bitcoin'
+  | 'ethereum'
+  | 'tron'
+  | 'solana'
+  | 'ripple'
+  | 'polkadot'
+  | 'dogecoin'
+  | 'litecoin'
+  | 'cardano'
 
 /** An amount and, after a space, its asset: '0.5 BTC'. */
 function split(text: string): [amount: string, asset: string] {

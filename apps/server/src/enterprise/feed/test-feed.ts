@@ -14,7 +14,17 @@ export const usersMax = 3
 /** One thing that happens to a user; each kind reads the members it needs. */
 export interface FeedStep {
   kind:
-    'grant' | 'revoke' | 'able' | 'clock' | 'delete' | 'connect' | 'settle' | 'remove' | 'destroy' | 'commit' | 'drop'
+    | 'grant'
+    | 'revoke'
+    | 'able'
+    | 'clock'
+    | 'delete'
+    | 'connect'
+    | 'settle'
+    | 'remove'
+    | 'destroy'
+    | 'commit'
+    | 'drop'
   user: number
   client: number
   /** Whether the grant covers transactions. */

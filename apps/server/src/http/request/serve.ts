@@ -55,7 +55,9 @@ type Wire<T> = T extends number
 
 /** `text` is ready JSON, written once and served often; `json` is serialised here; `stream` is sent as it comes. */
 type Answer<E extends Endpoint> = (
-  { text: string } | { json: Wire<ResponseOf<E>> } | { stream: Readable; mediaType: string }
+  | { text: string }
+  | { json: Wire<ResponseOf<E>> }
+  | { stream: Readable; mediaType: string }
 ) & {
   headers?: Readonly<Record<string, string>>
 }
