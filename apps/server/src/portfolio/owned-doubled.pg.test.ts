@@ -2,10 +2,11 @@
 import { add, hourMs, minuteMs, parseDecimal, type Decimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ledgerRow } from '../ledger/test-ledger.ts'
 import { amounts, bitcoin, one, openOwned, type Account } from './test-owned.ts'
 
 describe('a coin that a reading found twice', async () => {
-  const { db, openAccounts, record, readAndJudge, judge, makeProvisional, list } = await openOwned()
+  const { db, keepAt, openAccounts, record, readAndJudge, judge, makeProvisional, list } = await openOwned()
   const everyLedger = { wholeLedgers: ['kraken'] }
   const partial = { wholeLedgers: [] }
 
@@ -69,6 +70,22 @@ describe('a coin that a reading found twice', async () => {
     assert.deepEqual(await readTwice(2 * minuteMs, 2 * minuteMs), [true, true])
     assert.deepEqual(await readTwice(2 * minuteMs, 20_000), [true, false])
     assert.deepEqual(await readTwice(20_000, 2 * minuteMs), [false, false])
+  })
+
+  it('is not known either where nothing but moves between the wallets was listed, and another asset does not add up', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    account.held = one
+    const move = ledgerRow('moved', 'moved', { type: 'transfer', amount: one, asset: bitcoin.code }, db.clock.now())
+    await keepAt(account.ref, 'ledger', move)
+    await db.clock.advance(20_000)
+    const firstAt = await readAndJudge(account)
+    await db.clock.advance(hourMs)
+    await readAndJudge(account)
+    await judge(account, 'proved', firstAt)
+    await db.execute(`update connections set proof_grade = 'open', proved_since = null where user_key = $1`, [userKey])
+    const [owned] = (await list(userKey, partial)).accounts
+    assert.deepEqual([owned?.grade, owned?.isKnown], ['proved', false])
   })
 
   it('takes nothing from a reading that found less than the records come to', async () => {

@@ -145,8 +145,9 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
 
 // Where the history lacks its beginning, the sums begin with the first reading. If both that and the judged one found the
 // same coin twice, they add up. A coin can only be found twice while it moves, and the lists of such providers have
-// what moves out of the wallet that is read first. The time of a reading is that of its last answer.
-const movedWhileRead = `(s.proved_since is distinct from s.history_from and exists (
+// what moves out of the wallet that is read first. The time of a reading is that of its last answer. Moves between the
+// wallets are no transactions, so there may be records and no history at all.
+const movedWhileRead = `(coalesce(s.proved_since <> s.history_from, true) and exists (
   select from unnest(array[s.balances_since, s.read_at]) as kept (at)
   join raw_records w on ${ofConnection('w', 's')}
     and w.occurred_at between kept.at - interval '1 minute' and kept.at + interval '10 seconds'))`
