@@ -44,7 +44,7 @@ export interface OwnedAccount {
   isKnown: boolean
   /**
    * At most this much of the asset, or this value of everything that has a price, without spam. Null where it may be
-   * more: a record is not settled, and the history may lead back to too little.
+   * more: a record is not settled, and the history may lead back to too little, or the price of a known asset is missing.
    */
   amount: Decimal | null
   /** At least this much: a reading near the moment found it, or the history has every movement and is proved. */
@@ -107,6 +107,8 @@ const certainValue = `case when a.id = 'fiat:usd' or ${dayOf('m.at')} <> ${dayOf
 // A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
 const worth = `least(sum(v.value * held.least) filter (where not h.spam),
   case when bool_or(v.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
+// The prices of a day may not have been read yet, and the source may have failed. It has prices of known assets alone.
+const lacksPrice = `bool_or($5::text is null and u.value is null and held.most > 0 and a.id ~ '^(crypto|fiat):')`
 const isAsked = 'a.id = $5::text'
 // Of an asset that was bought with borrowed money, an account holds no more than it could keep if it paid its debts.
 const keptWithoutDebts = `case when bool_or(held.least < 0) filter (where not h.spam) then
@@ -173,6 +175,7 @@ const ownedText = knownUserText({
       select h.connection_key,
         case when $5::text is null then sum(u.value * held.most) filter (where not h.spam)
           else sum(held.most) filter (where ${isAsked}) end as amount,
+        ${lacksPrice} filter (where not h.spam) as lacks_price,
         case when $5::text is null then ${worth}
           else least(sum(held.least) filter (where ${isAsked}), ${keptWithoutDebts}) end as certain
       from moment m cross join (${graded('h.before <> 0')}) h
@@ -203,8 +206,9 @@ const ownedText = knownUserText({
     select m.at as as_of, coalesce(json_agg(json_build_object('providerId', s.provider_id,
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
         'grade', s.grade, 'isFollowed', s.is_followed, 'isKnown', s.is_known,
-        'amount', case when not s.is_known then '0' when m.at = s.read_at or not ${isAskedUnsettled}
-          then trim_scale(coalesce(c.amount, 0))::text end,
+        'amount', case when not s.is_known then '0'
+          when c.lacks_price is not true and (m.at = s.read_at or not ${isAskedUnsettled})
+            then trim_scale(coalesce(c.amount, 0))::text end,
         'certain', trim_scale(coalesce(case when s.is_known then c.certain end, 0))::text
       ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
     from moment m

@@ -556,7 +556,8 @@ describe('the accounts of a claim', async () => {
     // At an earlier day's moment it was not worth what it is worth today.
     await db.clock.advance(dayMs)
     const dayBefore = new Date(db.clock.now() - dayMs).toISOString()
-    assert.deepEqual(amounts(await list(userKey, { assetId: null, asOf: dayBefore })), ['0'])
+    const { accounts: unpriced } = await list(userKey, { assetId: null, asOf: dayBefore })
+    assert.deepEqual([unpriced[0]?.certain, unpriced[0]?.amount], ['0', null], 'nor is it known to have been less')
     // While the price source does not answer, what a coin is worth is not certain, and no less than it was worth.
     await readAndJudge(account)
     await db.execute(`update current_prices set fetched_at = $2 where asset_id = $1`, [
