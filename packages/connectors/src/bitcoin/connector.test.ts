@@ -143,6 +143,20 @@ describe('a transaction that may still change', () => {
     )
   })
 
+  it('stays confirmed beyond the limit when another payment has the list of its address read again', async () => {
+    const chain = new TestChain()
+    for (let sent = 0; sent < 1_100; sent += 1) chain.pay({ stranger: 600 }, { [receiving(0)]: 546 }, chain.tip)
+    const books = new Books()
+    const reader = chain.open({ address: receiving(0) })
+    await books.run(chain, reader)
+    for (let more = 0; more < 2; more += 1) {
+      chain.pay({ stranger: 600 }, { [receiving(0)]: 546 }, chain.tip)
+      await books.runLater(chain, reader, hourMs)
+      assert.equal(books.records.size, 1_101 + more)
+      assert.equal(books.keys.filter((txid) => books.isPending(txid)).length, 500)
+    }
+  })
+
   it('takes little room in the state when strangers name every address of the wallet in each of hundreds', async () => {
     const chain = new TestChain()
     const all = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [receiving(index), 546]))

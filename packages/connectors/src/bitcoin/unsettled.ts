@@ -82,7 +82,9 @@ export function isTooMany({ unsettled }: WalletState, { txid, block }: SeenTrans
 const pendingMax = 500
 
 function isCrowded({ unsettled }: WalletState, txid: string): boolean {
-  if (txid in unsettled) return false
+  const known = unsettled[txid]
+  // One that counted as confirmed is shown again whenever its address gets more.
+  if (known !== undefined && known.block === undefined) return false
   return Object.values(unsettled).filter(({ block }) => block === undefined).length >= pendingMax
 }
 
