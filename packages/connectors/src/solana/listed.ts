@@ -24,10 +24,13 @@ export function toPlace({ before, slot }: { before: string; slot: number }): obj
 
 /**
  * The rows of a page without those that the page before has had as well. Each row is read by what the ones above it show,
- * such as whose an account was, so a row that came again would be misread.
+ * such as whose an account was, so a row that came again would be misread. A full page without any other row is not the
+ * end of a list.
  */
-export function dropRepeated<R extends Row>(rows: readonly R[], { before }: { before: string }): R[] {
-  return rows.slice(rows.findLastIndex(({ signature }) => signature === before) + 1)
+export function dropRepeated<R extends Row>(rows: readonly R[], { before }: { before: string }, limit: number): R[] {
+  const fresh = rows.slice(rows.findLastIndex(({ signature }) => signature === before) + 1)
+  if (fresh.length > 0 || rows.length < limit) return fresh
+  throw new SourceError('unreadable_answer', 'the node gives the same signatures again')
 }
 
 /** Old transactions no longer have a status. */

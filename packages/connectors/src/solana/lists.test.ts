@@ -26,6 +26,14 @@ describe('lists of a Solana wallet', () => {
     assert.ok(limits.includes(1_000))
   })
 
+  it('a list does not end where a node gives a whole page again', async () => {
+    const node = startNode()
+    for (let count = 1; count <= 60; count += 1) node.transactions.push(receive(`s${count}`, now - count * day))
+    node.isStuck = true
+    await assert.rejects(walk(open(node), wallet, recent), isFault('unreadable_answer'))
+    await assert.rejects(walk(open(node), wallet, rest), isFault('unreadable_answer'))
+  })
+
   it('a token account adds transactions that do not name the wallet, and its address is learned from the wallet’s list', async () => {
     const node = startNode()
     const token = { mint: usdc, owner: wallet, before: 0n, after: 5n }

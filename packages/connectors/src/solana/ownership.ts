@@ -143,7 +143,7 @@ async function fetchRows(
     params: [account, { limit: pageSize, commitment, ...edges }],
   }
   if (mark.before !== '') {
-    return { rows: dropRepeated(await rpc.call(list.method, list.params, signaturesAnswer), mark) }
+    return { rows: dropRepeated(await rpc.call(list.method, list.params, signaturesAnswer), mark, pageSize) }
   }
   const method = 'getAccountInfo'
   const [rows, found] = await fetchResults(rpc, [

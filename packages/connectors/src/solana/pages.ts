@@ -145,7 +145,7 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Wa
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...toPlace(at) }
   const answer = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
-  const listed = dropRepeated(answer, at)
+  const listed = dropRepeated(answer, at, limit)
   const rows = withSides(listed, at.changes)
   const inside = rows.filter(
     ({ row }) => (isInside(window, row) || (at.isFromTop === true && isNewer(window, row))) && isConcerned(row),

@@ -100,6 +100,8 @@ export interface TestNode {
   laggardSlot?: number
   /** How many signatures of the page before it lists again where a list continues. */
   repeated?: number
+  /** It lists the newest signatures wherever a list continues. */
+  isStuck?: true
 }
 
 export function startNode(): TestNode {
@@ -254,7 +256,8 @@ function listSignatures(node: TestNode, address: string, { limit, before, until 
     .filter(({ accounts }) => accounts.some(({ key }) => key === address))
     .toReversed()
     .toSorted((a, b) => b.atSeconds - a.atSeconds)
-  const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
+  const start =
+    before === undefined || node.isStuck === true ? 0 : all.findIndex(({ signature }) => signature === before) + 1
   const found = all.findIndex(({ signature }) => signature === until)
   return all
     .slice(Math.max(0, start - (node.repeated ?? 0)), Math.min(start + limit, found === -1 ? all.length : found))
