@@ -2,7 +2,7 @@
 import { after, afterEach, beforeEach, type TestContext } from 'node:test'
 import { pino, type Logger } from 'pino'
 import { openTestDatabase, testDatabase, type TestAddress } from '../../../../test/postgres.ts'
-import type { Database, Sql } from '../db/index.ts'
+import type { Database, DatabaseAddress, Sql } from '../db/index.ts'
 import type { Priority } from './declarations.ts'
 import { insertJob } from './queue-store.ts'
 import { installQueue, runTasks, type Task, type Worker } from './worker.ts'
@@ -30,6 +30,8 @@ interface WorkerChoices {
   makeRoom?: readonly string[]
   concurrency?: number
   answerWithinMs?: number
+  /** Another way to the same database, for the queue alone. */
+  connection?: DatabaseAddress
   listSlow?: () => string[]
 }
 

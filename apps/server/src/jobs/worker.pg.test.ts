@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import net, { type AddressInfo, type Socket } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -395,6 +396,49 @@ describe('a worker that lives', async () => {
   })
 })
 
+/** What PostgreSQL says to a new connection while it starts, replays its log or stops: SQLSTATE 57P03. */
+function toStarting(): Buffer {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0')
+  const header = Buffer.alloc(5, 'E')
+  header.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([header, fields])
+}
+
+/** The way to a server, which can be one that does not take connections yet. */
+async function openGate(
+  t: TestContext,
+  { host, user, password, database }: TestAddress,
+): Promise<{ connection: { url: string }; refused: () => number; close: () => void }> {
+  const open = new Set<Socket>()
+  let refused: number | undefined
+  const gate = net.createServer((socket) => {
+    socket.on('error', () => undefined)
+    if (refused !== undefined) {
+      refused += 1
+      return void socket.once('data', () => socket.end(toStarting()))
+    }
+    const inner = net.connect(`${host}/.s.PGSQL.5432`).on('error', () => undefined)
+    for (const one of [socket, inner]) open.add(one)
+    socket.pipe(inner).pipe(socket)
+  })
+  gate.listen(0, '127.0.0.1')
+  await once(gate, 'listening')
+  const close = (): void => {
+    refused ??= 0
+    for (const one of open) one.destroy()
+  }
+  t.after(() => {
+    gate.close()
+    close()
+  })
+  const { port } = gate.address() as AddressInfo
+  return {
+    connection: { url: `postgres://${user}:${password}@127.0.0.1:${port}/${database}` },
+    refused: () => refused ?? 0,
+    close,
+  }
+}
+
 describe('stopping', async () => {
   const queue = await openQueue()
 
@@ -427,5 +471,13 @@ describe('stopping', async () => {
         and backend_type = 'client backend'`
     assert.deepEqual(await queue.db.rows(others), [])
     assert.deepEqual(queue.lines, [])
+  })
+
+  it('does not wait until a database that is starting takes connections', async (t) => {
+    const gate = await openGate(t, queue.connection)
+    const worker = await queue.start({ task: async () => undefined }, { connection: gate.connection })
+    gate.close()
+    await until('a look for jobs', () => (gate.refused() >= 3 ? true : undefined))
+    await worker.stop()
   })
 })

@@ -332,7 +332,7 @@ function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): R
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 60_000 },
   }
   const opened = openPool(connection, limits, { onLost, onPrimary })
-  releaseOnce(opened.pool)
+  connectWithCare(opened.pool)
   return opened
 }
 
@@ -344,8 +344,7 @@ interface Line {
 
 /**
  * A server that vanished without a word is not noticed by TCP for a quarter of an hour, and graphile-worker waits as long
- * for its statement. A connection that only listens is silent by nature;
- * keep-alive ends it.
+ * for its statement. A connection that only listens is silent by nature; keep-alive ends it.
  */
 function endSilent(pool: Pool, afterMs: number): void {
   pool.on('connect', (client) => {
@@ -365,11 +364,15 @@ type Connect = (callback?: OnConnect) => Promise<PoolClient> | undefined
 /**
  * When the database dies while a runner stops, graphile-worker returns the connection that listens twice, the second
  * time in a promise that is not awaited (seen in 0.18.0, dist/main.js): pg-pool's objection would end the process.
+ *
+ * It looks for a job again by itself when it cannot connect for one of the reasons that it knows by their codes, such as
+ * a database that is starting (`withRetries` in dist/lib.js): after pauses of up to two minutes, for hours. Meanwhile no
+ * other place may look, and the runner does not stop. So it gets another code.
  */
-function releaseOnce(pool: Pool): void {
+function connectWithCare(pool: Pool): void {
   const connect = pool.connect.bind(pool) as Connect
   const connectOnce: Connect = (callback) => {
-    if (callback === undefined) return connect()
+    if (callback === undefined) return connect()?.catch(failToConnect)
     return connect((error, client, release) => {
       let isReleased = false
       callback(error, client, (reason) => {
@@ -380,6 +383,14 @@ function releaseOnce(pool: Pool): void {
     })
   }
   Object.assign(pool, { connect: connectOnce })
+}
+
+/** "sqlclient_unable_to_establish_sqlconnection" */
+const unreachableCode = '08001'
+
+function failToConnect(error: unknown): never {
+  if (!isDatabaseAway(error) || !(error instanceof Error)) throw error
+  throw Object.assign(new Error(error.message, { cause: error }), { code: unreachableCode })
 }
 
 function toQueueLogger(log: Logger): QueueLogger {
