@@ -2,8 +2,14 @@
  * Transactions as the service knew them at an earlier moment: those that have not changed since, and the versions that
  * ended later (`transaction_versions`). Rows of a connection count from the moment it was shown, as they did then.
  * The present list does not use this code, so keeping the past costs it nothing.
+ *
+ * Hardly any row of a long history may have been known at the moment, or belong to the wanted connections. So a
+ * statement looks at some thousand rows, and a page that is not full by then is read on in steps, each with a turn of
+ * its own, as a page with filters is (page-steps-store.ts).
  */
+import type { InTurn } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { TransactionItem } from './page-steps-store.ts'
 import {
   createBinder,
   headColumns,
@@ -12,18 +18,22 @@ import {
   pageResult,
   requestRowsMax,
   toUuid,
+  type Binder,
   type UserPageRequest,
   type TransactionFilters,
 } from './pages-query-store.ts'
-import { toPage, type PageRow, type TransactionsResult } from './pages-store.ts'
+import { cutRows, toPage, type PageRow, type TransactionsResult } from './pages-store.ts'
 import {
   readAuthorized,
   authorizedReadText,
+  knownUserText,
   type UncheckedToken,
   type AuthorizedRead,
 } from './authorized-read-store.ts'
 
 const scope = 'transactions:read'
+/** How many rows of each of the two tables a statement looks at. */
+const stepMaxDefault = 2_000
 
 export interface KnownAtRequest extends UserPageRequest {
   filters: Pick<TransactionFilters, 'startTime' | 'endTime' | 'connectionIds'>
@@ -44,38 +54,112 @@ const ofShown = (knownAt: string, more = 'true'): string =>
   `t.user_key = $1::bigint and t.connection_key = any(array(
      select s.connection_key from shown s where s.shown_at <= ${knownAt}::timestamptz and ${more}))`
 
-export async function readKnownAt(
-  sql: Sql,
-  token: UncheckedToken,
-  request: KnownAtRequest,
-): Promise<AuthorizedRead<TransactionsResult> | undefined> {
-  const { filters, after } = request
-  const paged = { ...request, limit: request.limit + 1 }
-  const binder = createBinder<KnownAtRequest>(3)
-  const { bind } = binder
+/**
+ * The next rows of the page as (occurred_at, id, item), and `step`, which has the last row that they are looked for in.
+ * It has none when the walk ends. Of the two tables, the one whose share is used up first ends the step: down to there,
+ * all rows of both are looked at.
+ */
+function nextRows(
+  { filters, after }: KnownAtRequest,
+  stepMax: number,
+  { bind }: Binder<KnownAtRequest>,
+): { step: string; rows: string } {
   const knownAt = bind((asked) => asked.knownAt)
   const limit = `${bind((asked) => asked.limit)}::bigint`
   const connections =
     filters.connectionIds === undefined ? 'true' : `s.id = any(${bind((asked) => asked.filters.connectionIds)}::text[])`
   // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
-  const conditions = [ofShown(knownAt, connections)]
+  const range = ['t.user_key = $1::bigint']
   if (filters.startTime !== undefined) {
-    conditions.push(`t.occurred_at >= ${bind((asked) => asked.filters.startTime)}::timestamptz`)
+    range.push(`t.occurred_at >= ${bind((asked) => asked.filters.startTime)}::timestamptz`)
   }
   if (filters.endTime !== undefined) {
-    conditions.push(`t.occurred_at < ${bind((asked) => asked.filters.endTime)}::timestamptz`)
+    range.push(`t.occurred_at < ${bind((asked) => asked.filters.endTime)}::timestamptz`)
   }
   if (after !== undefined) {
     const point = `${bind((asked) => asked.after?.occurredAt)}::timestamptz, ${bind((asked) => asked.after && toUuid(asked.after.id))}::uuid`
-    conditions.push(`(t.occurred_at, t.id) < (${point})`)
+    range.push(`(t.occurred_at, t.id) < (${point})`)
   }
-  const rows = `select t.occurred_at, t.id, ${itemText} as item
-    from (${knownRows(knownAt, conditions.join(' and '), String(requestRowsMax))}) t
-    join shown s on s.connection_key = t.connection_key
-    order by ${newestFirst} limit ${limit}`
-  const text = authorizedReadText({ scope, columns: headColumns.v2, result: pageResult(rows, binder) })
-  const authorized = await readAuthorized<PageRow>(sql, token, text, binder.toValues(paged))
-  return authorized && { ...authorized, result: { page: toPage(authorized.result, request.limit), removed: undefined } }
+  const ends = ['transactions', 'transaction_versions'].map(
+    (table) => `(select t.occurred_at, t.id from ${table} t where ${range.join(' and ')}
+       order by ${newestFirst} offset ${stepMax - 1} limit 1)`,
+  )
+  const conditions = [
+    ...range,
+    `(t.occurred_at, t.id) >= (coalesce((select occurred_at from step), '-infinity'),
+       coalesce((select id from step), '00000000-0000-0000-0000-000000000000'))`,
+    ofShown(knownAt, connections),
+  ]
+  return {
+    step: `step as materialized (select * from (${ends.join(' union all ')}) t order by ${newestFirst} limit 1)`,
+    rows: `select t.occurred_at, t.id, ${itemText} as item
+      from (${knownRows(knownAt, conditions.join(' and '), String(requestRowsMax))}) t
+      join shown s on s.connection_key = t.connection_key
+      order by ${newestFirst} limit ${limit}`,
+  }
+}
+
+export async function readKnownAt(
+  sql: Sql,
+  token: UncheckedToken,
+  request: KnownAtRequest,
+  stepMax = stepMaxDefault,
+): Promise<AuthorizedRead<TransactionsResult> | undefined> {
+  const { limit } = request
+  // One row more than is shown: it says whether another page follows.
+  const asked = { ...request, limit: limit + 1 }
+  const binder = createBinder<KnownAtRequest>(3)
+  const { step, rows } = nextRows(asked, stepMax, binder)
+  const result = `with ${step} select page.*, exists (select from step) as "hasMore" from (${pageResult(rows, binder)}) page`
+  const text = authorizedReadText({ scope, columns: headColumns.v2, result })
+  const authorized = await readAuthorized<PageRow & { hasMore: boolean | null }>(
+    sql,
+    token,
+    text,
+    binder.toValues(asked),
+  )
+  if (authorized === undefined) return undefined
+  const { caller, issues, result: first } = authorized
+  const page = toPage(first, limit)
+  if (page.end !== undefined || first.hasMore !== true) return { caller, issues, result: { page, removed: undefined } }
+  const readFurther = async (inTurn: InTurn) => cutRows(await listInSteps(sql, token, asked, stepMax, inTurn), limit)
+  return { caller, issues, result: { page, readFurther, removed: undefined } }
+}
+
+/** A row of a step with where it ends; without an item where the step has no rows. */
+interface StepRow {
+  occurred_at: string
+  id: string
+  item: string | null
+  until_at: string | null
+  until_id: string | null
+}
+
+/** The rows of a page from its beginning. */
+async function listInSteps(
+  sql: Sql,
+  { userKey }: Pick<UncheckedToken, 'userKey'>,
+  asked: KnownAtRequest,
+  stepMax: number,
+  inTurn: InTurn,
+): Promise<TransactionItem[]> {
+  const found: TransactionItem[] = []
+  for (let { after } = asked; ;) {
+    const binder = createBinder<KnownAtRequest>(1)
+    const next = { ...asked, after, limit: asked.limit - found.length }
+    const { step, rows } = nextRows(next, stepMax, binder)
+    const result = `select * from (
+      with ${step}
+      select t.*, step.occurred_at as until_at, step.id as until_id
+      from (select) always left join step on true left join (${rows}) t on true) t
+      order by ${newestFirst}`
+    const text = knownUserText({ columns: headColumns.v2, result })
+    const listed = await inTurn(() => sql.rows<StepRow>(text, [userKey, ...binder.toValues(next)]))
+    for (const { occurred_at, id, item } of listed) if (item !== null) found.push({ occurred_at, id, item })
+    const { until_at: occurredAt = null, until_id: id = null } = listed[0] ?? {}
+    if (occurredAt === null || id === null || found.length >= asked.limit) return found
+    after = { occurredAt, id }
+  }
 }
 
 const oneText = authorizedReadText({

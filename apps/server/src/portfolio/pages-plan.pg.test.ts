@@ -5,6 +5,7 @@ import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { readChanges } from './changes-store.ts'
+import { readKnownAt } from './known-at-store.ts'
 import type { TransactionPoint, TransactionFilters } from './pages-query-store.ts'
 import { finishPage, readTransactions } from './pages-store.ts'
 import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-portfolio.ts'
@@ -215,6 +216,28 @@ describe('the plan of a page', async () => {
           assert.ok(turns >= ofStatements.length / 2, `${turns} turns for ${ofStatements.length} statements`)
         }
       })
+    }
+  })
+
+  it('of an earlier moment leaves its place to others, too, when hardly any row was known or is of the connection', async () => {
+    const knownAt = db.now()
+    for (const mode of ['custom', 'generic'] as const) {
+      for (const [connectionId, count] of Object.entries({ con_rare: rare, con_x: 0 })) {
+        const { sql, ofStatements } = spy(mode)
+        const request = { filters: { connectionIds: [connectionId] }, knownAt, limit: 30, after: undefined }
+        const reading = await readKnownAt(sql, big.access, request)
+        assert.ok(reading !== undefined)
+        const before = ofStatements.length
+        let turns = 0
+        const { items } = await finishPage(reading.result, (work) => {
+          turns += 1
+          return work()
+        })
+        assert.equal(items === '' ? 0 : items.split('\n').length, count)
+        // A row, and once more for the end of the step.
+        assert.ok(Math.max(...ofStatements) <= 3 * 2_000, `${mode}: ${ofStatements.join()}`)
+        assert.equal(turns, ofStatements.length - before)
+      }
     }
   })
 

@@ -112,7 +112,7 @@ export async function finishPage(
 }
 
 /** `rows` has one more than the page when another page follows. */
-function cutRows(rows: readonly TransactionItem[], limit: number): TransactionsPage {
+export function cutRows(rows: readonly TransactionItem[], limit: number): TransactionsPage {
   const shown = rows.slice(0, limit)
   const items = shown.map(({ item }) => item).join(',\n')
   const last = rows.length > limit ? shown.at(-1) : undefined
