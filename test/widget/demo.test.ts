@@ -1,22 +1,13 @@
 /** The demo application in a real browser: what a visitor sees when all is well, and when it is not. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { until } from '../until.ts'
 import { button, seeAccessible, seeHeading } from './widget-person.ts'
-import { holdReading, sampleUser, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+import { holdReading, sampleUser, useWidgetWorld } from './widget-world.ts'
 
 describe('the demo application', () => {
-  const world = useWidgetWorld()
-
-  async function visit(
-    work: (page: Page, world: WidgetWorld) => Promise<void>,
-    options: BrowserContextOptions = {},
-  ): Promise<void> {
-    const page = await world().openPage(options)
-    await work(page, world())
-    await world().close(page)
-  }
+  const { world, visit } = useWidgetWorld()
 
   /** Goes through the widget without a person: the sandbox answers for the user, and the browser comes back. */
   async function connectAs(page: Page, user: string, scenario: string): Promise<void> {

@@ -38,13 +38,7 @@ function frameRequest({ widgetUrl, clientId }: WidgetWorld, webMessageOrigin: st
 }
 
 describe('the widget, hosted and opened elsewhere', () => {
-  const world = useWidgetWorld('static')
-
-  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
-    const page = await world().openPage(options)
-    await work(page, world())
-    await world().close(page)
-  }
+  const { visit } = useWidgetWorld('static')
 
   it('by redirect: the package on another origin uses config.json and the integrator’s accent colour', () =>
     visit(async (page, { demo, widgetUrl }) => {

@@ -5,11 +5,19 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
 import { createTenants, platformScopes } from '../../apps/server/src/tenants/index.ts'
 import { servePages } from './static-host.ts'
-import { button, chooseKraken, reachChoice, seeHeading, sendTestKey, signIn, newEmail } from './widget-person.ts'
-import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+import {
+  beginAtDemo,
+  button,
+  chooseKraken,
+  reachChoice,
+  seeHeading,
+  sendTestKey,
+  signIn,
+  newEmail,
+} from './widget-person.ts'
+import { useWidgetWorld } from './widget-world.ts'
 
 const northwind = 'Northwind wants to see your crypto accounts'
 const ledgerly = 'Ledgerly wants to see your crypto accounts'
@@ -24,19 +32,7 @@ const embeddingPage = `<!doctype html><title>e</title><script>
 </script><iframe width="600" height="800"></iframe>`
 
 describe('several requests in one tab', () => {
-  const world = useWidgetWorld()
-
-  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>): Promise<void> {
-    const page = await world().openPage()
-    await work(page, world())
-    await world().close(page)
-  }
-
-  async function begin(page: Page, { demo }: WidgetWorld): Promise<void> {
-    await page.goto(demo.url)
-    await page.getByRole('link', { name: 'Connect your accounts' }).click()
-    await seeHeading(page, northwind)
-  }
+  const { world, visit } = useWidgetWorld()
 
   /** Another application, of another tenant. */
   async function createOther(origin: string): Promise<{ clientId: string; toUrl: (more?: object) => string }> {
@@ -78,7 +74,7 @@ describe('several requests in one tab', () => {
   it('Back from another application’s request leads to the screens of the first one, and agrees to nothing', () =>
     visit(async (page, here) => {
       const other = await createOther('http://127.0.0.1:9')
-      await begin(page, here)
+      await beginAtDemo(page, here)
       await reachChoice(page)
       await chooseKraken(page)
       await page.goto(other.toUrl())
@@ -100,7 +96,7 @@ describe('several requests in one tab', () => {
   it('Back to a request that is finished says so, although another application’s is open', () =>
     visit(async (page, here) => {
       const other = await createOther('http://127.0.0.1:9')
-      await begin(page, here)
+      await beginAtDemo(page, here)
       await reachChoice(page)
       await chooseKraken(page)
       await sendTestKey(page, 'A new account')
@@ -119,7 +115,7 @@ describe('several requests in one tab', () => {
   it('“Continue” to one application is not taken for an agreement with the next, whichever way the person goes', () =>
     visit(async (page, here) => {
       const other = await createOther('http://127.0.0.1:9')
-      await begin(page, here)
+      await beginAtDemo(page, here)
       await button(page, 'Continue').click()
       await seeHeading(page, whoAreYou)
       await page.goto(other.toUrl())
@@ -143,7 +139,7 @@ describe('several requests in one tab', () => {
   it('an entry whose session the tab no longer has shows no other session', () =>
     visit(async (page, here) => {
       const other = await createOther('http://127.0.0.1:9')
-      await begin(page, here)
+      await beginAtDemo(page, here)
       await button(page, 'Continue').click()
       await seeHeading(page, whoAreYou)
       await page.evaluate(`sessionStorage.clear()`)

@@ -1,7 +1,7 @@
 /** The same flow on a small phone, in dark mode, with only a keyboard and in another language; and the manage page. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Locator, Page, Route } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { until } from '../until.ts'
 import {
   button,
@@ -14,7 +14,7 @@ import {
   sendTestKey,
   signIn,
 } from './widget-person.ts'
-import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+import { useWidgetWorld, lose } from './widget-world.ts'
 
 const tabsMax = 40
 
@@ -54,13 +54,7 @@ async function seeQuestion(page: Page): Promise<void> {
 }
 
 describe('the widget under other conditions', () => {
-  const world = useWidgetWorld()
-
-  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
-    const page = await world().openPage(options)
-    await work(page, world())
-    await world().close(page)
-  }
+  const { visit } = useWidgetWorld()
 
   it('on a phone of 320 px in dark mode, every screen fits and has enough contrast', () =>
     visit(
@@ -234,7 +228,6 @@ describe('the widget under other conditions', () => {
         await button(page, 'Revoke Northwind').click()
         await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
       }
-      const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
       await page.route('**/connect/v1/me/grants/*', lose, { times: 1 })
       await revoke()
       await page.getByText('Check your connection to the internet').waitFor()

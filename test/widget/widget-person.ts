@@ -33,9 +33,18 @@ export async function signIn(place: WidgetPage, email: string): Promise<void> {
   await button(place, 'Fill in').click()
 }
 
+const consentHeading = 'Northwind wants to see your crypto accounts'
+
+/** From the demo application to the consent page. */
+export async function beginAtDemo(page: Page, { demo }: { demo: { url: string } }): Promise<void> {
+  await page.goto(demo.url)
+  await page.getByRole('link', { name: 'Connect your accounts' }).click()
+  await seeHeading(page, consentHeading)
+}
+
 /** From the consent page to the list of providers. */
 export async function reachChoice(place: WidgetPage, email = newEmail()): Promise<void> {
-  await seeHeading(place, 'Northwind wants to see your crypto accounts')
+  await seeHeading(place, consentHeading)
   await button(place, 'Continue').click()
   await signIn(place, email)
   await seeHeading(place, 'Where are your assets?')

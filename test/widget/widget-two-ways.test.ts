@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page, ViewportSize } from 'playwright-core'
-import { button, heading, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
+import { beginAtDemo, button, heading, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
 import { useWidgetWorld } from './widget-world.ts'
 
 const sizes: Readonly<Record<string, BrowserContextOptions>> = {
@@ -12,19 +12,17 @@ const sizes: Readonly<Record<string, BrowserContextOptions>> = {
 }
 
 describe('a provider with two ways to connect', () => {
-  const world = useWidgetWorld()
+  const { world, visit } = useWidgetWorld()
 
-  async function visit(options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> {
-    const page = await world().openPage(options)
-    await page.goto(world().demo.url)
-    await page.getByRole('link', { name: 'Connect your accounts' }).click()
-    await reachChoice(page, newEmail())
-    await page.getByRole('combobox').fill('coinb')
-    await page.getByRole('combobox').press('Enter')
-    await seeHeading(page, 'Connect Coinbase')
-    await work(page)
-    await world().close(page)
-  }
+  const visitCoinbase = (work: (page: Page) => Promise<void>, options?: BrowserContextOptions): Promise<void> =>
+    visit(async (page, here) => {
+      await beginAtDemo(page, here)
+      await reachChoice(page)
+      await page.getByRole('combobox').fill('coinb')
+      await page.getByRole('combobox').press('Enter')
+      await seeHeading(page, 'Connect Coinbase')
+      await work(page)
+    }, options)
 
   /** A phone scrolls down, never sideways. */
   async function assertFits(page: Page): Promise<void> {
@@ -74,17 +72,17 @@ describe('a provider with two ways to connect', () => {
 
   for (const [size, options] of Object.entries(sizes)) {
     it(`${size}, signing in leads to the provider’s page and back, and the application sees the data`, () =>
-      visit(options, async (page) => {
+      visitCoinbase(async (page) => {
         await seeAccessible(page, `sign in or use a key, ${size}`)
         await assertFits(page)
         await goToCoinbase(page)
         await assertFits(page)
         await allow(page)
         await seeHoldings(page)
-      }))
+      }, options))
 
     it(`${size}, a key is used instead`, () =>
-      visit(options, async (page) => {
+      visitCoinbase(async (page) => {
         await button(page, 'Use an API key instead').click()
         await page.getByLabel('API key name').waitFor()
         await seeAccessible(page, `the key instead, ${size}`)
@@ -94,11 +92,11 @@ describe('a provider with two ways to connect', () => {
         await page.getByText('Looks right').nth(1).waitFor()
         await button(page, 'Connect').click()
         await seeHoldings(page)
-      }))
+      }, options))
   }
 
   it('a denial at the provider is shown here, and a second try connects', () =>
-    visit({}, async (page) => {
+    visitCoinbase(async (page) => {
       await goToCoinbase(page)
       await button(page, 'Cancel').click()
       await seeHeading(page, 'You did not allow access at Coinbase')
@@ -109,7 +107,7 @@ describe('a provider with two ways to connect', () => {
     }))
 
   it('a right that was unchecked at the provider is requested again, and access beyond reading is refused', () =>
-    visit({}, async (page) => {
+    visitCoinbase(async (page) => {
       await goToCoinbase(page)
       await button(page, 'Continue').click()
       await page.getByRole('checkbox', { name: /See your transactions/ }).uncheck()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { button, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
+import { beginAtDemo, button, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
 import { useWidgetWorld } from './widget-world.ts'
 
 const sizes: Readonly<Record<string, BrowserContextOptions>> = {
@@ -24,16 +24,14 @@ const offerOf = (page: Page, chain = ''): Locator =>
   page.getByRole('option', { name: new RegExp(`^Connect this ${chain}`) })
 
 describe('a wallet in the widget', () => {
-  const world = useWidgetWorld()
+  const { world, visit } = useWidgetWorld()
 
-  async function visit(options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> {
-    const page = await world().openPage(options)
-    await page.goto(world().demo.url)
-    await page.getByRole('link', { name: 'Connect your accounts' }).click()
-    await reachChoice(page, newEmail())
-    await work(page)
-    await world().close(page)
-  }
+  const visitChoice = (work: (page: Page) => Promise<void>, options?: BrowserContextOptions): Promise<void> =>
+    visit(async (page, here) => {
+      await beginAtDemo(page, here)
+      await reachChoice(page)
+      await work(page)
+    }, options)
 
   async function chooseBitcoin(page: Page): Promise<void> {
     await page.getByRole('combobox').fill('bitc')
@@ -67,7 +65,7 @@ describe('a wallet in the widget', () => {
 
   for (const [size, options] of Object.entries(sizes)) {
     it(`${size}, an extended public key is named, and one button connects it`, () =>
-      visit(options, async (page) => {
+      visitChoice(async (page) => {
         await chooseBitcoin(page)
         const { extended_public_key: key = '' } = await mintWallet('nested_segwit')
         await page.getByLabel(field).fill(key)
@@ -77,11 +75,11 @@ describe('a wallet in the widget', () => {
         await assertFits(page)
         await button(page, 'Connect').click()
         await seeHoldings(page)
-      }))
+      }, options))
   }
 
   it('an address that is pasted into the search becomes a wallet', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       const { address = '' } = await mintWallet('miner')
       await page.getByRole('combobox').fill(`bitcoin:${address}`)
       await offerOf(page, 'Bitcoin').click()
@@ -91,7 +89,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('Enter selects the wallet that was pasted into the search', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       const { address = '' } = await mintWallet('miner')
       await page.getByRole('combobox').fill(address)
       await offerOf(page, 'Bitcoin').waitFor()
@@ -102,7 +100,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('a wallet that was pasted is kept by the page alone, and not by the browser', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       const { extended_public_key: key = '' } = await mintWallet('nested_segwit')
       await page.getByRole('combobox').fill(key)
       await offerOf(page, 'Bitcoin').click()
@@ -115,7 +113,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('a search for Phantom finds Solana and says where its address is, which is distinguished from those of other chains', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       const { address = '' } = await mintWallet('odd', 'solana')
       await page.getByRole('combobox').fill('phantom')
       await page.getByRole('option', { name: /Solana.*Phantom/ }).click()
@@ -130,7 +128,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('the sandbox fills in a test wallet of any kind', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       await chooseBitcoin(page)
       await page.getByText('Sandbox: use a test wallet').click()
       await page.locator('[data-scenario="taproot"]').click()
@@ -140,7 +138,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('a secret that can spend, and a text that is not a wallet of this chain, are refused on the page without a request', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       await chooseBitcoin(page)
       await page.getByText('Sandbox: use a test wallet').waitFor()
       const requests: string[] = []
@@ -168,7 +166,7 @@ describe('a wallet in the widget', () => {
     }))
 
   it('the search keeps the same secrets on the page, refuses a name, and offers each address to one provider', () =>
-    visit({}, async (page) => {
+    visitChoice(async (page) => {
       const search = page.getByRole('combobox')
       await search.fill('bitc')
       await page.getByRole('option', { name: 'Bitcoin', exact: true }).waitFor()

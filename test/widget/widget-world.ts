@@ -5,7 +5,7 @@
 import { startDemo, type Demo } from '@assay/demo'
 import assert from 'node:assert/strict'
 import { before, after } from 'node:test'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { ensureWidgetBuilt } from '../../packages/connect/build.ts'
 import { createTenants, platformScopes } from '../../apps/server/src/tenants/index.ts'
 import { launchBrowser, openContext } from './browser.ts'
@@ -29,11 +29,17 @@ export interface WidgetWorld {
   close(page: Page): Promise<void>
 }
 
+export interface WidgetTests {
+  world: () => WidgetWorld
+  /** Opens a page, and checks at the end that nothing on it failed. */
+  visit: (work: (page: Page, world: WidgetWorld) => Promise<void>, options?: BrowserContextOptions) => Promise<void>
+}
+
 /**
  * Call it at the top of a file's one `describe`: at the root its end would come after that of the test database, which
  * is registered when that module is loaded.
  */
-export function useWidgetWorld(host: WidgetHost = 'service'): () => WidgetWorld {
+export function useWidgetWorld(host: WidgetHost = 'service'): WidgetTests {
   let world: WidgetWorld | undefined
   const ends: (() => Promise<unknown>)[] = []
   before(async () => {
@@ -42,9 +48,18 @@ export function useWidgetWorld(host: WidgetHost = 'service'): () => WidgetWorld 
   after(async () => {
     for (const end of ends.toReversed()) await end()
   })
-  return () => {
+  const getWorld = (): WidgetWorld => {
     if (world === undefined) throw new Error('the world starts before the first test')
     return world
+  }
+  return {
+    world: getWorld,
+    async visit(work, options) {
+      const { openPage, close } = getWorld()
+      const page = await openPage(options)
+      await work(page, getWorld())
+      await close(page)
+    },
   }
 }
 
@@ -84,6 +99,9 @@ export async function holdReading({ service }: WidgetWorld, work: () => Promise<
     await work()
   })
 }
+
+/** The service answers, and the browser does not hear of it. */
+export const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
 
 function createPages(browser: Browser): Pick<WidgetWorld, 'openPage' | 'close'> {
   const failures = new WeakMap<BrowserContext, string[]>()

@@ -1,12 +1,10 @@
 /** The connect flow in a real browser, by clicking and typing, from the demo's button to the demo's holdings. */
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
-import { before, describe, it } from 'node:test'
-import type { Page, Request, Route } from 'playwright-core'
-import { createTenants } from '../../apps/server/src/tenants/index.ts'
+import { describe, it } from 'node:test'
 import { servePages } from './static-host.ts'
 import { until } from '../until.ts'
 import {
+  beginAtDemo,
   button,
   chooseKraken,
   fillTestKey,
@@ -18,33 +16,17 @@ import {
   sendTestKey,
   signIn,
 } from './widget-person.ts'
-import { holdReading, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
-
-/** The service answers, and the browser does not hear of it. */
-const lose = (route: Route): Promise<void> => route.fetch().then(() => route.abort())
+import { holdReading, useWidgetWorld } from './widget-world.ts'
 
 describe('the connect widget', () => {
-  const world = useWidgetWorld()
-
-  /** Opens a page, and checks at the end that nothing on it failed. */
-  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
-    const page = await world().openPage(options)
-    await work(page, world())
-    await world().close(page)
-  }
-
-  async function begin(page: Page, { demo }: WidgetWorld): Promise<void> {
-    await page.goto(demo.url)
-    await page.getByRole('link', { name: 'Connect your accounts' }).click()
-    await seeHeading(page, 'Northwind wants to see your crypto accounts')
-  }
+  const { world, visit } = useWidgetWorld()
 
   describe('connecting', () => {
     it('goes from the application’s button to its holdings, and every screen on the way is accessible', () =>
       visit(async (page, here) => {
         const origins = new Set<string>()
         page.on('request', (request) => void origins.add(new URL(request.url()).origin))
-        await begin(page, here)
+        await beginAtDemo(page, here)
         assert.equal(new URL(page.url()).search, '', 'the address bar is clean once the session exists')
         await page.getByText('Northwind is operated by Northwind Labs.').waitFor()
         await page.getByText('Move funds, trade, or see your keys.').waitFor()
@@ -93,7 +75,7 @@ describe('the connect widget', () => {
 
     it('says when the account is empty', () =>
       visit(async (page, here) => {
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page)
         await chooseKraken(page)
         await sendTestKey(page, 'A new account')
@@ -102,7 +84,7 @@ describe('the connect widget', () => {
 
     it('a second account is added, one removed again, and both are named before the person leaves', () =>
       visit(async (page, here) => {
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page)
         for (const title of ['A new account', 'A new account']) {
           await chooseKraken(page)
@@ -119,7 +101,7 @@ describe('the connect widget', () => {
     it('the last screen says whether the account adds up, and if not, what is missing and why', () =>
       visit(async (page, here) => {
         const { db } = here.service
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page)
         await chooseKraken(page)
         await sendTestKey(page, 'A lived-in account')
@@ -156,7 +138,7 @@ describe('the connect widget', () => {
     it('earlier connections are shown before they are shared again', () =>
       visit(async (page, here) => {
         const email = newEmail()
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page, email)
         await chooseKraken(page)
         await sendTestKey(page, 'A new account')
@@ -181,7 +163,7 @@ describe('the connect widget', () => {
           ['A key with too many rights', 'This key can do more than read', 'I made a new key'],
           ['The exchange is away', 'Kraken cannot be reached right now', 'Try again'],
         ] as const
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page)
         await chooseKraken(page)
         for (const [scenario, title, remedy] of cases) {
@@ -210,7 +192,7 @@ describe('the connect widget', () => {
 
     it('the doctor sees swapped fields, a cut key and recovery words before anything is sent', () =>
       visit(async (page, here) => {
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page)
         await chooseKraken(page)
         const { key, secret } = await fillTestKey(page, 'A new account')
@@ -243,7 +225,7 @@ describe('the connect widget', () => {
     ] as const) {
       it(`with ${how}, a click that leaves a mistyped field works, although the remark then moves what is below`, () =>
         visit(async (page, here) => {
-          await begin(page, here)
+          await beginAtDemo(page, here)
           await reachChoice(page)
           await chooseKraken(page)
           const field = page.getByLabel('API key')
@@ -261,267 +243,11 @@ describe('the connect widget', () => {
     }
   })
 
-  describe('leaving, coming back and timing out', () => {
-    it('a reload in the middle lands on the same screen, and reading has continued', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await page.reload()
-        await reachChoice(page)
-        await page.reload()
-        await seeHeading(page, 'Where are your assets?')
-        await chooseKraken(page)
-        await page.reload()
-        await seeHeading(page, 'Connect Kraken')
-        await holdReading(here, async () => {
-          await sendTestKey(page, 'A lived-in account')
-          await page.getByText('Read-only confirmed').waitFor()
-          await page.reload()
-          await seeHeading(page, 'Connecting Kraken')
-        })
-        await seeHeading(page, 'Connected')
-        await page.reload()
-        await seeHeading(page, 'Connected')
-        await button(page, 'Finish').click()
-        await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
-      }))
-
-    it('after a closed tab the person signs in again and continues from there', () =>
-      visit(async (page, here) => {
-        const email = newEmail()
-        await begin(page, here)
-        await reachChoice(page, email)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        const again = await page.context().newPage()
-        await page.close()
-        await begin(again, here)
-        await reachChoice(again, email)
-        await again.getByText(/You began on .* and connected 1 account/).waitFor()
-        await button(again, 'Continue from there').click()
-        await seeHeading(again, 'Connected')
-        await button(again, 'Finish').click()
-        await again.getByText('Kraken').first().waitFor()
-      }))
-
-    it('the browser’s Back leads through the screens, not out of the flow', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await page.goBack()
-        await seeHeading(page, 'Where are your assets?')
-        await page.goForward()
-        await seeHeading(page, 'Connect Kraken')
-        await button(page, 'Back').click()
-        await seeHeading(page, 'Where are your assets?')
-      }))
-
-    it('Back after “Finish” says that it is done, and leads to the application', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        await button(page, 'Finish').click()
-        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-        await page.goBack()
-        await seeHeading(page, 'All done')
-        await page.getByRole('link', { name: 'Back to Northwind' }).click()
-        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-      }))
-
-    it('finished in one tab is finished in a second one, also after a reload', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        const opened = page.waitForEvent('popup')
-        await page.evaluate('void window.open(location.href)')
-        const second = await opened
-        await seeHeading(second, 'Connected')
-        await button(page, 'Finish').click()
-        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-        await second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        await seeHeading(second, 'All done')
-        await second.reload()
-        await seeHeading(second, 'All done')
-      }))
-
-    it('reloaded while “Finish” is under way ends at the application', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        const held = Promise.withResolvers<Request>()
-        await page.route('**/session/finish', (route) => held.resolve(route.request()), { times: 1 })
-        await button(page, 'Finish').click()
-        const request = await held.promise
-        const [method, headers, data] = [request.method(), await request.allHeaders(), request.postData() ?? '']
-        await page.reload()
-        await seeHeading(page, 'Connected')
-        // The service gets to it now, and its answer goes nowhere.
-        const { authorization = '', 'content-type': type = '' } = headers
-        const sent = { method, headers: { authorization, 'content-type': type }, data }
-        assert.equal((await page.request.fetch(request.url(), sent)).status(), 200)
-        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-      }))
-
-    for (const [then, goOn] of [
-      ['press again', (page: Page) => button(page, 'Finish').click()],
-      ['reload', (page: Page) => page.reload()],
-      ['come back to the tab', (page: Page) => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")],
-    ] as const) {
-      it(`whose last answer is lost ends at the application when they ${then}`, () =>
-        visit(async (page, here) => {
-          await begin(page, here)
-          await reachChoice(page)
-          await chooseKraken(page)
-          await sendTestKey(page, 'A new account')
-          await seeHeading(page, 'Connected')
-          await page.route('**/session/finish', lose, { times: 1 })
-          await button(page, 'Finish').click()
-          await page.getByText('Check your connection to the internet').waitFor()
-          await goOn(page)
-          await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-        }))
-    }
-
-    it('whose last answer was lost for too long say that the page has expired', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        await page.route('**/session/finish', lose, { times: 1 })
-        await button(page, 'Finish').click()
-        await page.getByText('Check your connection to the internet').waitFor()
-        await here.service.db.execute("update authorization_codes set expires_at = expires_at - interval '1 hour'")
-        await button(page, 'Finish').click()
-        await seeHeading(page, 'This page has expired')
-        await page.reload()
-        await seeHeading(page, 'This page has expired')
-      }))
-
-    it('“Not now” asks first when something would be lost, and notifies the application', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await reachChoice(page)
-        await chooseKraken(page)
-        await sendTestKey(page, 'A new account')
-        await seeHeading(page, 'Connected')
-        await button(page, 'Not now').click()
-        await page.getByText('The account you connected here will be removed again.').waitFor()
-        await seeAccessible(page, 'leave')
-        await button(page, 'Stay').click()
-        await button(page, 'Not now').click()
-        await button(page, 'Leave').click()
-        await page.getByText('Nothing was shared. You can connect whenever you like.').waitFor()
-      }))
-
-    it('when the user declines on the first screen, the application is notified', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await button(page, 'Not now').click()
-        await page.getByText('Nothing was shared.').waitFor()
-      }))
-
-    it('an expired session is reported as such, and the way back is one click', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await here.service.db.execute("update connect_sessions set expires_at = expires_at - interval '1 hour'")
-        await button(page, 'Continue').click()
-        await page.getByLabel('Email address').fill(newEmail())
-        await button(page, 'Email me a code').click()
-        await seeHeading(page, 'This page has expired')
-        await seeAccessible(page, 'expired')
-        await page.reload()
-        await seeHeading(page, 'This page has expired')
-        await page.getByRole('link', { name: 'Back to Northwind' }).click()
-        await page.getByRole('link', { name: 'Connect your accounts' }).waitFor()
-      }))
-
-    it('a wrong code shows how many tries are left, without moving the page', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await button(page, 'Continue').click()
-        await page.getByLabel('Email address').fill(newEmail())
-        await button(page, 'Email me a code').click()
-        await button(page, 'Fill in').waitFor()
-        const mail = (await page.getByText(/the email says \d{6}/).textContent()) ?? ''
-        await page.getByLabel('Six digits from the email').fill(mail.includes('000000') ? '000001' : '000000')
-        await page.getByText('These digits are not right. 4 tries left.').waitFor()
-        await button(page, 'Fill in').click()
-        await seeHeading(page, 'Where are your assets?')
-      }))
-
-    it('digits that no longer work are not called wrong', () =>
-      visit(async (page, here) => {
-        await begin(page, here)
-        await button(page, 'Continue').click()
-        await page.getByLabel('Email address').fill(newEmail())
-        await button(page, 'Email me a code').click()
-        await button(page, 'Fill in').waitFor()
-        await here.service.db.execute("update sign_in_codes set expires_at = expires_at - interval '1 hour'")
-        await button(page, 'Fill in').click()
-        await page.getByText('These digits no longer work. Have new ones sent.').waitFor()
-      }))
-
-    const loseAnswerToDigits = async (page: Page, here: WidgetWorld): Promise<void> => {
-      await begin(page, here)
-      await button(page, 'Continue').click()
-      await page.getByLabel('Email address').fill(newEmail())
-      await button(page, 'Email me a code').click()
-      await page.route('**/connect/v1/session/code', lose, { times: 1 })
-      const lost = page.waitForEvent('requestfailed')
-      await button(page, 'Fill in').click()
-      await lost
-    }
-
-    it('the right digits are not called wrong when the answer to them was lost', () =>
-      visit(async (page, here) => {
-        await loseAnswerToDigits(page, here)
-        await button(page, 'Fill in').click()
-        await seeHeading(page, 'Where are your assets?')
-      }))
-
-    it('a person who asks for new digits after the answer to the right ones was lost continues', () =>
-      visit(async (page, here) => {
-        await loseAnswerToDigits(page, here)
-        await button(page, 'Use another address').click()
-        await page.getByLabel('Email address').fill(newEmail())
-        await button(page, 'Email me a code').click()
-        await seeHeading(page, 'Where are your assets?')
-      }))
-
-    it('an unknown client gets a page that explains, and no redirect', () =>
-      visit(async (page, { widgetUrl }) => {
-        await page.goto(`${widgetUrl}?client_id=cli_nobody&redirect_uri=https://evil.example/`)
-        await seeHeading(page, 'This link does not work')
-        await page.getByText(/mention this number: req_/).waitFor()
-        await seeAccessible(page, 'bad client')
-        assert.ok(page.url().startsWith(widgetUrl))
-      }))
-
-    it('a page without a request says that there is nothing to do', () =>
-      visit(async (page, { widgetUrl }) => {
-        await page.goto(widgetUrl)
-        await seeHeading(page, 'Nothing to do here')
-      }))
-  })
-
   describe('repair', () => {
     it('accepts only a key of the same account; then reading continues', () =>
       visit(async (page, here) => {
         const email = newEmail()
-        await begin(page, here)
+        await beginAtDemo(page, here)
         await reachChoice(page, email)
         await chooseKraken(page)
         const own = await sendTestKey(page, 'A new account')
@@ -558,65 +284,6 @@ describe('the connect widget', () => {
         await page.getByText('Holdings').waitFor()
         assert.equal(await page.getByRole('link', { name: 'Repair' }).count(), 0)
       }))
-  })
-
-  describe('a login token', () => {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-    before(async () => {
-      const { service, clientId } = world()
-      await createTenants({ db: service.db }).addLoginKey(clientId, publicKey.export({ format: 'jwk' }))
-    })
-
-    /** The connect URL of a user whom the application names. */
-    function toUrl({ service, widgetUrl, clientId, demo }: WidgetWorld, sub: string, more: object = {}) {
-      const challenge = createHash('sha256').update(randomUUID()).digest('base64url')
-      const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
-      const iat = Math.floor(Date.now() / 1_000)
-      const names = { iss: clientId, sub, aud: service.url, jti: randomUUID(), code_challenge: challenge }
-      const text = `${encode({ alg: 'EdDSA' })}.${encode({ ...names, iat, exp: iat + 60 })}`
-      const loginToken = `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`
-      const request = new URLSearchParams({
-        response_type: 'code',
-        client_id: clientId,
-        redirect_uri: `${demo.url}/callback`,
-        scope: 'assets:read claims:read',
-        state: randomUUID(),
-        code_challenge: challenge,
-        code_challenge_method: 'S256',
-        login_token: loginToken,
-        ...more,
-      })
-      return { url: `${widgetUrl}?${request.toString()}`, loginToken }
-    }
-
-    it('for the repair of another user’s account: no word of email addresses, and no request with a token is kept', () =>
-      visit(async (page, here) => {
-        const { url, loginToken } = toUrl(here, 'ann-17', { connection_id: 'con_of_another_user' })
-        await page.goto(url)
-        await page.getByText('The account to repair belongs to another user of Northwind.').waitFor()
-        assert.equal(await button(page, 'Use another address').count(), 0)
-        await page.getByText('End it whenever you like at Northwind.').waitFor()
-        assert.equal(await page.getByText('Not how much you hold.').count(), 0)
-        await seeAccessible(page, 'repair of another user’s account')
-        const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
-        assert.ok(!kept.includes(loginToken))
-      }))
-
-    it('of a user who confirmed another address: the right digits are not called wrong', async (t) => {
-      const tenants = createTenants({ db: world().service.db })
-      await tenants.updateClient(world().clientId, { confirmFirstConsent: true })
-      t.after(() => tenants.updateClient(world().clientId, { confirmFirstConsent: false }))
-      await visit(async (page, here) => {
-        await page.goto(toUrl(here, 'bea-17').url)
-        await button(page, 'Continue').waitFor()
-        await here.service.db.execute(
-          "update users set confirmed_email = 'bea@example.com' where external_user_id = 'bea-17'",
-        )
-        await button(page, 'Continue').click()
-        await signIn(page, newEmail())
-        await page.getByText('The digits are right, but this account was not confirmed with this address.').waitFor()
-      })
-    })
   })
 
   describe('in a frame', () => {
