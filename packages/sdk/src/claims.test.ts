@@ -74,4 +74,25 @@ describe('a statement that a stranger hands in', async () => {
       await assert.rejects(verifyClaim(statement, { ...options, jwks }), { name: 'ClaimError' })
     })
   }
+
+  const wrongKeys = {
+    'is no set': [],
+    'has no list': { keys: 'none' },
+    'has no keys but null': { keys: [null] },
+    'has a key of another kind': { keys: [{ kid: 'key', kty: 'RSA', n: 'AQAB', e: 'AQAB' }] },
+    'has a key with numbers': { keys: [{ kid: 'key', kty: 'EC', crv: 'P-256', x: 1, y: 2 }] },
+  }
+  for (const [what, wrong] of Object.entries(wrongKeys)) {
+    it(`is refused with that error, too, when what its issuer publishes ${what}`, async () => {
+      const statement = `${head}.${body}.${signature}`
+      const answer = async (): Promise<Response> => Response.json(wrong)
+      await assert.rejects(verifyClaim(statement, { ...options, fetch: answer }), { name: 'ClaimError' })
+    })
+  }
+
+  it('is refused with that error, too, when what its issuer publishes is not JSON', async () => {
+    const answer = async (): Promise<Response> => new Response('<!doctype html>')
+    const statement = `${head}.${body}.${signature}`
+    await assert.rejects(verifyClaim(statement, { ...options, fetch: answer }), { name: 'ClaimError' })
+  })
 })

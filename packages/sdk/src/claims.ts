@@ -90,23 +90,36 @@ function checkTerms(claim: VerifiedClaim, options: VerifyClaimOptions): void {
 }
 
 async function findKey(kid: unknown, { issuer, jwks, fetch = globalThis.fetch }: VerifyClaimOptions): Promise<object> {
-  const known = jwks ?? (await fetchKeys(issuer, fetch))
-  const key = known.keys.find((one) => 'kid' in one && one.kid === kid)
-  if (key === undefined) throw new ClaimError('the issuer does not publish this key')
+  const known: unknown = jwks ?? (await fetchKeys(issuer, fetch))
+  const keys: unknown = typeof known === 'object' && known !== null && 'keys' in known ? known.keys : undefined
+  if (!Array.isArray(keys)) throw new ClaimError('the keys of the issuer are not a JWK set')
+  const key: unknown = keys.find((one: { kid?: unknown } | null) => one?.kid === kid)
+  if (kid === undefined || typeof key !== 'object' || key === null) {
+    throw new ClaimError('the issuer does not publish this key')
+  }
   return key
 }
 
-async function fetchKeys(issuer: string, fetch: typeof globalThis.fetch): Promise<{ keys: readonly object[] }> {
+async function fetchKeys(issuer: string, fetch: typeof globalThis.fetch): Promise<unknown> {
   const response = await fetch(`${issuer}/.well-known/jwks.json`)
   if (!response.ok) throw new ClaimError(`the keys of the issuer could not be read: ${response.status}`)
-  return (await response.json()) as { keys: readonly object[] }
+  const text = await response.text()
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
-function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
+async function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
   const { kty, crv, x, y } = jwk as Record<string, string | undefined>
   // Takes only the public members of this kind: other members of a key could forbid its use.
   const bare = { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '' }
-  return crypto.subtle.importKey('jwk', bare, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify'])
+  try {
+    return await crypto.subtle.importKey('jwk', bare, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify'])
+  } catch {
+    throw new ClaimError('the key of the issuer is not a P-256 key')
+  }
 }
 
 function parse(part: string): Record<string, unknown> {
