@@ -106,6 +106,7 @@ export async function readConnection(
       full: new Set(),
       missing: new Map(),
       again: new Map(),
+      corrected: new Set(),
       walked: new Map(),
       onProgress: () => undefined,
       heights: new Map(),

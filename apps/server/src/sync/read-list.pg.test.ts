@@ -88,6 +88,21 @@ describe('reading lists', async () => {
     assert.ok(provider.requests.slice(asked).every(({ window }) => window.start > reader.clock.now() - 30 * dayMs))
   })
 
+  it('does not read a list again and again when what is known of it changes with each walk', async () => {
+    const provider = reader.use(createTestProvider())
+    fill(provider, 3)
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    let walks = 0
+    provider.answer = async ({ pageMark }, page) =>
+      pageMark === null ? { ...page, state: { walks: (walks += 1) }, isCorrected: true as const } : page
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    await reader.drain({ enough: async () => walks > 30 })
+    assert.ok(walks <= 4, `${walks} walks`)
+    assert.equal((await find(ref))?.status_cause, 'unreadable_answer')
+  })
+
   it('does not read an open window on when the connector was mistaken about its list', async () => {
     const provider = reader.use(createTestProvider())
     provider.pageSize = 1

@@ -109,8 +109,11 @@ async function distrustSince(deps: ReadingDeps, reading: Reading, list: List, si
   standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }
 
-/** Windows that are being read hold what was thought to be known in their page marks. */
-async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, window }: Walk): Promise<void> {
+/**
+ * Windows that are being read hold what was thought to be known in their page marks. `again`: the connector was mistaken
+ * twice in this job, and the list might be read without an end.
+ */
+async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, window }: Walk): Promise<'once' | 'again'> {
   const standing = standingOfList(reading, list)
   const key = { stream: list.stream.name, partition: list.partition }
   for (const bookmark of standing.open.filter(({ start }) => start !== window.start)) {
@@ -118,6 +121,9 @@ async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, windo
     closeBookmark(standing, bookmark.start)
   }
   await distrustSince(deps, reading, list, 0)
+  const isAgain = reading.corrected.has(listIdOf(list))
+  reading.corrected.add(listIdOf(list))
+  return isAgain ? 'again' : 'once'
 }
 
 type OpenStep = Exclude<Step, string>
@@ -167,7 +173,10 @@ async function walkWindow(
       }
       noteAnswer(reading, walk, asked.answer)
       // Before its state is kept: after a crash between them the connector finds out once more.
-      if (asked.answer.isCorrected === true) await distrustOthers(deps, reading, walk)
+      const isCorrected = asked.answer.isCorrected === true
+      if (isCorrected && (await distrustOthers(deps, reading, walk)) === 'again') {
+        return await breakOff(deps, reading, walk, committer)
+      }
       if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
       if (next !== null && goesInCircles(reading, walk, next)) return await breakOff(deps, reading, walk, committer)
@@ -241,7 +250,7 @@ async function breakOff(deps: ReadingDeps, reading: Reading, walk: Walk, committ
   if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
   if (!(await dropBookmark(deps, reading, walk))) return { kind: 'overtaken' }
   reading.progressed.delete(listIdOf(walk.list))
-  return { kind: 'fault', error: new SourceError('unreadable_answer', 'the pages of a list repeat without an end') }
+  return { kind: 'fault', error: new SourceError('unreadable_answer', 'the pages of a list contradict each other') }
 }
 
 interface Committer {

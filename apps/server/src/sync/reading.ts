@@ -96,6 +96,8 @@ export interface Reading {
   missing: Map<string, CoveredSpan[]>
   /** By list: spans that are covered, and are read again in this job. */
   again: Map<string, Span[]>
+  /** Lists that are read again in this job because the connector was mistaken about them. */
+  corrected: Set<string>
   /**
    * By list whose pages come newest first: what has been kept of the window that is being walked through. Coverage
    * counts the window only when it is read to its end.
