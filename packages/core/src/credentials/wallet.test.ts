@@ -187,7 +187,10 @@ describe('secrets that must not leave the page', () => {
   })
 
   it('include neither a public key nor an address nor an API key', () => {
-    for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
+    // A Taproot address with 52 letters in a row.
+    const letters = 'bc1phfswnmtraxkzcelduvgyqpjhfswnmtraxkzcelduvgyqpjhfswnqje3zh6'
+    assert.ok(recognizeWallet(letters))
+    for (const text of [xpub, genesis, letters, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
     const descriptor = `wsh(sortedmulti(2,[d34db33f/48'/0'/0'/2']${xpub}/0/*,[abcdefab/48'/0'/0'/2']${xpub}/0/*))`
     assert.equal(findPrivateMaterial(descriptor), undefined)
   })
