@@ -161,6 +161,27 @@ describe('values day by day', () => {
     ])
   })
 
+  it('say on which days an asset was held that never has a price', async (t) => {
+    const { db, list, hold, change } = await open(t)
+    await db.execute(`insert into assets (id, kind, symbol, name) values ('junk', 'crypto', 'junk', 'junk')`, [])
+    await hold('btc', '1')
+    await change(second, 'junk', '5')
+    await change(third, 'junk', '-5')
+    const held = [
+      [first, '10', 'derived', ''],
+      [second, '20', 'derived', 'price'],
+      [third, '30', 'derived', ''],
+    ]
+    assert.deepEqual(await list(), held)
+    assert.deepEqual(await list({ lastDay: second }), held.slice(0, 2))
+    assert.deepEqual(await list({ derivedFrom: second }), held.slice(1))
+    await change('2026-01-04', 'junk', '-7')
+    assert.deepEqual(
+      (await list()).map(([, , , incomplete]) => incomplete),
+      ['price', 'price', 'price'],
+    )
+  })
+
   it('say when the transactions do not explain the balances', async (t) => {
     const { list, hold, change } = await open(t)
     await hold('btc', '2')
@@ -317,20 +338,53 @@ describe('a year of values', () => {
     assert.equal(rows.length, 366)
     t.diagnostic(`${Math.round(ms)} ms`)
 
-    const plans: string[] = []
-    const explaining: Database = {
-      ...db,
-      async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-        const told = await db.rows<{ 'QUERY PLAN': string }>(`explain (analyze, costs off, timing off) ${text}`, values)
-        plans.push(...told.map((line) => line['QUERY PLAN']))
-        return []
-      },
-    }
-    await listValues(explaining, ann, request)
+    const { sql, plans } = explain(db)
+    await listValues(sql, ann, request)
     const scanned = plans.filter((line) => /Scan .*on (postings|transactions)\b/.test(line))
-    const read = scanned.map(
-      (line) => Number(/rows=([\d.]+)/.exec(line)?.[1] ?? 0) * Number(/loops=(\d+)/.exec(line)?.[1] ?? 0),
+    assert.ok(scanned.map(toRows).reduce((sum, rows) => sum + rows, 0) < 1_000, scanned.join('\n'))
+  })
+
+  it('of thousands of tokens without a price takes a few rows of each, not one for each day', async (t) => {
+    const { db, ann } = await open(t)
+    const tokens = 2_000
+    await db.execute(
+      `insert into assets (id, kind, symbol, name) select 't' || n, 'crypto', 't' || n, 't' from generate_series(1, ${tokens}) n`,
+      [],
     )
-    assert.ok(read.reduce((sum, rows) => sum + rows, 0) < 1_000, scanned.join('\n'))
+    await db.execute(
+      `insert into holdings (user_key, connection_key, asset_key, liquid, staked, changed_at)
+       select $1, 1, asset_key, 1, 0, $2 from assets where id like 't%'`,
+      [ann.userKey, db.now()],
+    )
+    await db.execute(
+      `insert into daily_changes (user_key, connection_key, asset_key, day, amount)
+       select $1, 1, asset_key, date '2025-01-10' + asset_key % 300, 1 from assets where id like 't%'`,
+      [ann.userKey],
+    )
+    await db.execute('analyze')
+    const { sql, plans } = explain(db)
+    const request = { firstDay: '2025-01-04', lastDay: '2026-01-04', today: '2026-01-04', derivedFrom: '2009-01-01' }
+    const unpriced = (await listValues(db, ann, request)).filter((row) => row.unpriced)
+    assert.deepEqual([unpriced[0]?.day, unpriced.length], ['2025-01-10', 360])
+    await listValues(sql, ann, request)
+    assert.ok(Math.max(...plans.map(toRows)) <= 366 * 366, plans.join('\n'))
   })
 })
+
+function explain(db: Database): { sql: Database; plans: string[] } {
+  const plans: string[] = []
+  const sql: Database = {
+    ...db,
+    async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      const told = await db.rows<{ 'QUERY PLAN': string }>(`explain (analyze, costs off, timing off) ${text}`, values)
+      plans.push(...told.map((line) => line['QUERY PLAN']))
+      return []
+    },
+  }
+  return { sql, plans }
+}
+
+/** How many rows a line of a plan gave. */
+function toRows(line: string): number {
+  return Number(/rows=([\d.]+)/.exec(line)?.[1] ?? 0) * Number(/loops=(\d+)/.exec(line)?.[1] ?? 0)
+}

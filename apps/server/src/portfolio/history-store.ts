@@ -5,6 +5,10 @@
  * The cost is one grid of the requested days and the assets that are held or have moved since then, however many
  * transactions there are: `daily_changes` has a row for each connection, asset and day. Everything after the last
  * requested day is one sum per asset, so a year long ago costs as much as the last one.
+ *
+ * Only assets that have a price are in the grid. The others can be tens of thousands, because any stranger can send
+ * tokens, and a grid of them took half a minute. Of those it is only said on which days they were held, which changes
+ * when they move.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -74,6 +78,24 @@ const begun = `
   where s.begun_on > $2::date
   group by r.connection_key, r.asset_key, s.begun_on`
 
+const isPriced = `(a.id = 'fiat:usd'
+  or exists (select from current_prices p where p.asset_id = a.id and p.price_in_usd is not null)
+  or exists (select from closing_prices c where c.asset_id = a.id and c.price_in_usd is not null
+    and c.next_day between $2::date + 1 and $3::date + 1))`
+
+// When the other assets were held: from one change of an asset to its next. Of the spans that begin on one day, the
+// longest covers the others.
+const unpricedSpans = `
+  select n.first_day, max(n.last_day) as last_day from (
+    select c.day as first_day, coalesce(lag(c.day) over newest - 1, $3::date) as last_day,
+      b.amount - coalesce(sum(c.amount) over (newest rows between unbounded preceding and 1 preceding), 0) as amount
+    from balances b
+    join (select asset_key, day, amount from moves where day <= $3::date
+      union all select asset_key, $2::date, 0 from balances) c on c.asset_key = b.asset_key
+    where not b.is_priced
+    window newest as (partition by b.asset_key order by c.day desc)) n
+  where n.amount <> 0 group by n.first_day`
+
 // A day is valued by what was held at its end, at the first price of the next day. Today has not ended, so the present
 // price is used. A dollar is worth a dollar without a source.
 const price = `case when g.asset_id = 'fiat:usd' then 1 when g.day = $4::date then p.price_in_usd else c.price_in_usd end`
@@ -96,17 +118,23 @@ export async function listValues(
        from (select asset_key, day, amount from moved union all ${begun}) m group by 1, 2
      ),
      balances as materialized (
-       select b.asset_key, a.id as asset_id, sum(b.amount) as amount from (
-         select h.asset_key, h.amount from (${held}) h
-         union all
-         select m.asset_key, case when m.day > $3::date then -m.amount else 0 end from moves m
-       ) b join assets a on a.asset_key = b.asset_key group by b.asset_key, a.id
+       select b.asset_key, b.amount, a.id as asset_id, ${isPriced} as is_priced from (
+         select b.asset_key, sum(b.amount) as amount from (
+           select h.asset_key, h.amount from (${held}) h
+           union all
+           select m.asset_key, case when m.day > $3::date then -m.amount else 0 end from moves m
+         ) b group by b.asset_key
+       ) b join assets a on a.asset_key = b.asset_key
      ), grid as (
        select b.asset_id, d.day, b.amount - coalesce(sum(m.amount) over (partition by b.asset_key order by d.day desc
            rows between unbounded preceding and 1 preceding), 0) as amount
        from balances b
        cross join (select d::date as day from generate_series($2::date::timestamp, $3::date::timestamp, interval '1 day') d) d
        left join moves m on m.asset_key = b.asset_key and m.day = d.day
+       where b.is_priced
+     ), unpriced as (
+       select distinct d.day::date as day from (${unpricedSpans}) s,
+         generate_series(s.first_day::timestamp, s.last_day::timestamp, interval '1 day') d (day)
      ), derived as (
        select g.day, sum(g.amount * ${price}) as value, bool_or(${price} is null) as unpriced,
          -- A balance cannot be negative, so a record is missing. Without a price it takes no part in the value, and any
@@ -120,11 +148,13 @@ export async function listValues(
        group by g.day
      )
      select d.day::date::text as day, trim_scale(coalesce(o.value, v.value, 0))::text as value_in_usd,
-       o.day is not null as observed, coalesce(o.unpriced, v.unpriced, false) as unpriced,
+       o.day is not null as observed,
+       coalesce(o.unpriced, coalesce(v.unpriced, false) or u.day is not null) as unpriced,
        o.day is null and coalesce(v.negative, false) as negative
      from generate_series($2::date::timestamp, $3::date::timestamp, interval '1 day') d (day)
      left join observed o on o.day = d.day::date
      left join derived v on v.day = d.day::date
+     left join unpriced u on u.day = d.day::date
      where o.day is not null or d.day >= $5::date
      order by d.day`,
     [userKey, firstDay, lastDay, today, derivedFrom],
