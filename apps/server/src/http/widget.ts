@@ -15,6 +15,7 @@ import { notFound, Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Admission } from './request/admission.ts'
+import { hasCopy } from './request/conditional.ts'
 import { queryOf } from './request/query.ts'
 import type { RouteGroup } from './transport/route-table.ts'
 import { helmetOptions } from './transport/security-headers.ts'
@@ -166,7 +167,7 @@ function sendKnown(file: StaticFile | undefined, request: FastifyRequest, reply:
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
   void reply.header('ETag', file.etag)
   void reply.header('Cache-Control', file.immutable ? `public, max-age=${yearSeconds}, immutable` : 'no-cache')
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+  if (hasCopy(request, file.etag)) return reply.code(304).send()
   return reply.type(file.type).send(file.bytes)
 }
 

@@ -1,6 +1,6 @@
 /** Conditional requests (RFC 9110 §13.1.2) for answers that are the same for every caller. */
 import { createHash } from 'node:crypto'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export interface TaggedBody {
   bytes: Buffer
@@ -18,12 +18,19 @@ export function weaken({ bytes, etag }: TaggedBody): TaggedBody {
   return { bytes, etag: `W/${etag}` }
 }
 
-/** `If-None-Match` is a list of tags, compared weakly, or a star. */
 export function sendTaggedBody(reply: FastifyReply, body: TaggedBody, type: string): FastifyReply {
   void reply.header('ETag', body.etag).header('Cache-Control', 'no-cache')
-  const known = reply.request.headers['if-none-match']?.split(',').map((tag) => toOpaque(tag.trim())) ?? []
-  if (known.includes(toOpaque(body.etag)) || known.includes('*')) return reply.code(304).send()
+  if (hasCopy(reply.request, body.etag)) return reply.code(304).send()
   return reply.type(type).send(body.bytes)
+}
+
+/**
+ * `If-None-Match` is a list of tags, compared weakly, or a star. A proxy that compresses an answer makes its tag weak, so
+ * the weak one comes back also where we sent a strong one.
+ */
+export function hasCopy({ headers }: FastifyRequest, etag: string): boolean {
+  const known = headers['if-none-match']?.split(',').map((tag) => toOpaque(tag.trim())) ?? []
+  return known.includes(toOpaque(etag)) || known.includes('*')
 }
 
 function toOpaque(tag: string): string {

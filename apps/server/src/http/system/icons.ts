@@ -9,7 +9,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import { getAsset, notFound } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { toTaggedBody, type TaggedBody } from '../request/conditional.ts'
+import { hasCopy, toTaggedBody, type TaggedBody } from '../request/conditional.ts'
 import drawings from './icon-drawings.json' with { type: 'json' }
 
 /** Relative to the base URL, as `page.next` is. */
@@ -105,6 +105,6 @@ function sendIcon(reply: FastifyReply, { bytes, etag }: TaggedBody): FastifyRepl
     .header('Cache-Control', `public, max-age=${maxAgeSeconds}`)
     .header('Content-Security-Policy', policy)
     .header('Cross-Origin-Resource-Policy', 'cross-origin')
-  if (reply.request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (hasCopy(reply.request, etag)) return reply.code(304).send()
   return reply.type('image/svg+xml').send(bytes)
 }
