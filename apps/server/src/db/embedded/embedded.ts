@@ -3,7 +3,7 @@
  *
  *   <data directory>/postgres            the cluster, owned by the user PostgreSQL runs as
  *   <data directory>/database.password   of the role we connect as, readable by us alone
- *   <data directory>/owner.json          the live process that started it (embedded/owner.ts)
+ *   <data directory>/owner.json…         the live process that started it (embedded/owner.ts), and its guard
  *   <data directory>/assay-socket-…      the socket, in a directory closed to other users; in /tmp where its path would
  *                                        be too long, and when we are root
  *
@@ -103,7 +103,8 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
     })
     if (ready && hasSocket) return toAddress(owner.socketDirectory, (await findPassword(directory)) ?? '')
     if (performance.now() > deadline) {
-      throw new Error(`Process ${owner.pid} owns ${directory}, but its PostgreSQL does not become ready.`)
+      const advice = owner.isElsewhere ? ' It runs in another container: run this there.' : ''
+      throw new Error(`Process ${owner.pid} owns ${directory}, but its PostgreSQL does not become ready.${advice}`)
     }
     await delay(50)
   }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, test, type TestContext } from 'node:test'
-import { claimDataDirectory } from './owner.ts'
+import { until } from '../../../../../test/until.ts'
+import { claimDataDirectory, findOwner } from './owner.ts'
 
 const dead = JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' })
 
@@ -61,7 +62,9 @@ for (const [what, files] of Object.entries(remains)) {
       assert.equal(results.filter((result) => result === 'won').length, 1, `round ${round}: ${results.join(', ')}`)
       const winner = claimants[results.indexOf('won')]
       for (const result of results) assert.match(result, new RegExp(`^won$|is in use by process ${winner?.pid}\\.`))
-      assert.deepEqual(await readdir(directory), ['owner.json'])
+      const left = await readdir(directory)
+      assert.deepEqual(left.slice(0, 1), ['owner.json'])
+      assert.match(left.slice(1).join(), /^owner\.json\.[^,]+\.socket$/)
     }
   })
 }
@@ -72,4 +75,31 @@ test('a record that names the server may be written by its owner alone, whatever
   t.after(() => process.umask(umask))
   t.after(await claimDataDirectory(directory, '/tmp'))
   assert.equal((await stat(path.join(directory, 'owner.json'))).mode & 0o777, 0o644)
+})
+
+test('an owner in another container is recognised by its guard, and leaves nothing when it releases the directory', async () => {
+  // A path that is too long for a socket.
+  const directory = await mkdtemp(path.join(root, `${'data-'.repeat(30)}`))
+  const release = await claimDataDirectory(directory, '/tmp')
+  const file = path.join(directory, 'owner.json')
+  const record = await readFile(file, 'utf8')
+  // Its process id names no process here.
+  await writeFile(file, record.replace(/"born":"[^"]*"/, '"born":"in another container"'))
+  await assert.rejects(claimDataDirectory(directory, '/tmp'), /is in use in another container\./)
+  assert.equal((await findOwner(directory))?.pid, process.pid)
+  await release()
+  assert.deepEqual(await readdir(directory), [])
+})
+
+test('a guard that outlived its owner is removed by the next one', async (t) => {
+  const directory = await mkdtemp(path.join(root, 'data-'))
+  const claimant = startClaimant(t)
+  assert.equal(await claimant.claim(directory, 0), 'won')
+  const [, guard] = await readdir(directory)
+  process.kill(claimant.pid, 'SIGKILL')
+  await until('its end', async () => ((await findOwner(directory)) === undefined ? true : undefined))
+  const release = await claimDataDirectory(directory, '/tmp')
+  assert.ok(guard !== undefined && !(await readdir(directory)).includes(guard))
+  await release()
+  assert.deepEqual(await readdir(directory), [])
 })

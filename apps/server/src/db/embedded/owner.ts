@@ -3,8 +3,8 @@
  * by process id and birth, so that a recycled id is not mistaken for it. Others may look it up and join.
  *
  * PostgreSQL's own lock (postmaster.pid) cannot do this: it lives on when Node is killed, and it is gone for a moment
- * whenever PostgreSQL is restarted. Neither works across machines or containers: a data directory belongs to one of
- * them.
+ * whenever PostgreSQL is restarted. Nor does it know an owner in another container; guard.ts does. Neither works across
+ * machines: a data directory belongs to one of them.
  */
 import { link, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -13,11 +13,19 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCodeOf } from '../error-code.ts'
+import { isGuarded, openGuard } from './guard.ts'
 
 interface Owner {
   pid: number
   born: string
   socketDirectory: string
+  /** The name of its guard, beside the record. */
+  guard?: string | undefined
+}
+
+interface LivingOwner extends Owner {
+  /** It runs in another container, where its process id is another's. */
+  isElsewhere: boolean
 }
 
 const takeoverPollMs = 5
@@ -28,24 +36,35 @@ const ownerFile = (dataDirectory: string): string => path.join(dataDirectory, 'o
 export async function claimDataDirectory(dataDirectory: string, socketDirectory: string): Promise<() => Promise<void>> {
   const file = ownerFile(dataDirectory)
   const draft = `${file}.${randomUUID()}`
-  const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
-  // Whoever may write to it can name a server of their own, to which commands give the password.
-  await writeFile(draft, JSON.stringify(owner), { mode: 0o644 }).catch((error: unknown) => {
-    throw withAdvice(error, dataDirectory)
-  })
+  const guard = `${path.basename(draft)}.socket`
+  const removeGuard = await openGuard(dataDirectory, guard)
+  const owner: Owner = {
+    ...{ pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory },
+    ...(removeGuard === undefined ? {} : { guard }),
+  }
   try {
+    // Whoever may write to it can name a server of their own, to which commands give the password.
+    await writeFile(draft, JSON.stringify(owner), { mode: 0o644 }).catch((error: unknown) => {
+      throw withAdvice(error, dataDirectory)
+    })
     // A link is made by one process only, and appears with its whole content.
     while (!(await linkIfAbsent(draft, file))) {
       const record = await findRecord(file)
       if (record === undefined) continue
-      const living = await findLiving(record)
-      if (living !== undefined) throw inUse(dataDirectory, living.pid)
+      const living = await findLiving(dataDirectory, record)
+      if (living !== undefined) throw inUse(dataDirectory, living)
       await removeDead(draft, file, record)
     }
+  } catch (error) {
+    await removeGuard?.()
+    throw error
   } finally {
     await rm(draft, { force: true })
   }
-  return () => rm(file, { force: true })
+  return async () => {
+    await rm(file, { force: true })
+    await removeGuard?.()
+  }
 }
 
 /** Says what to do where this process may not read or write a data directory, or something in it. */
@@ -57,7 +76,7 @@ export function withAdvice(error: unknown, dataDirectory: string): unknown {
 
 /** The live owner of a data directory. */
 export async function findOwner(dataDirectory: string): Promise<Owner | undefined> {
-  return findLiving((await findRecord(ownerFile(dataDirectory))) ?? '')
+  return findLiving(dataDirectory, (await findRecord(ownerFile(dataDirectory))) ?? '')
 }
 
 /** The place of the socket that the last owner wrote down, alive or not. */
@@ -65,12 +84,14 @@ export async function findRecordedSocket(dataDirectory: string): Promise<string 
   return parseOwner((await findRecord(ownerFile(dataDirectory))) ?? '')?.socketDirectory
 }
 
-function inUse(dataDirectory: string, pid: number): Error {
+function inUse(dataDirectory: string, { pid, isElsewhere }: LivingOwner): Error {
+  if (pid === process.pid && !isElsewhere) {
+    return new Error(`This process has already opened the data directory ${dataDirectory}.`)
+  }
+  const by = isElsewhere ? 'in another container' : `by process ${pid}`
   return new Error(
-    pid === process.pid
-      ? `This process has already opened the data directory ${dataDirectory}.`
-      : `The data directory ${dataDirectory} is in use by process ${pid}. ` +
-          'Stop that process, or give this one another directory with ASSAY_DATA_DIRECTORY.',
+    `The data directory ${dataDirectory} is in use ${by}. ` +
+      'Stop that process, or give this one another directory with ASSAY_DATA_DIRECTORY.',
   )
 }
 
@@ -93,12 +114,14 @@ async function removeDead(draft: string, file: string, dead: string): Promise<vo
   const lock = `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 8)}`
   if (await linkIfAbsent(draft, lock)) {
     if ((await findRecord(file)) === dead) await rm(file)
+    const guard = parseOwner(dead)?.guard
+    if (guard !== undefined) await rm(path.join(path.dirname(file), guard), { force: true })
     await rm(lock)
     return
   }
   const holder = await findRecord(lock)
   if (holder === undefined) return
-  if ((await findLiving(holder)) === undefined) await removeDead(draft, lock, holder)
+  if ((await findLiving(path.dirname(file), holder)) === undefined) await removeDead(draft, lock, holder)
   else await delay(takeoverPollMs)
 }
 
@@ -111,21 +134,26 @@ async function findRecord(file: string): Promise<string | undefined> {
   }
 }
 
+const guardName = /^owner\.json\.[0-9a-f-]+\.socket$/
+
 /** Undefined for a record that was cut short (the disk was full, the power went): no live process wrote it. */
 function parseOwner(text: string): Owner | undefined {
   try {
-    const { pid, born, socketDirectory } = JSON.parse(text) as Partial<Owner>
+    const { pid, born, socketDirectory, guard } = JSON.parse(text) as Partial<Owner>
     if (typeof pid !== 'number' || typeof born !== 'string' || typeof socketDirectory !== 'string') return undefined
-    return { pid, born, socketDirectory }
+    return { pid, born, socketDirectory, guard: typeof guard === 'string' && guardName.test(guard) ? guard : undefined }
   } catch {
     return undefined
   }
 }
 
 /** The process that wrote this record, if it still runs. */
-async function findLiving(record: string): Promise<Owner | undefined> {
+async function findLiving(directory: string, record: string): Promise<LivingOwner | undefined> {
   const owner = parseOwner(record)
-  return owner !== undefined && owner.pid > 0 && (await findBirth(owner.pid)) === owner.born ? owner : undefined
+  if (owner === undefined || owner.pid <= 0) return undefined
+  if ((await findBirth(owner.pid)) === owner.born) return { ...owner, isElsewhere: false }
+  const isElsewhere = owner.guard !== undefined && (await isGuarded(directory, owner.guard))
+  return isElsewhere ? { ...owner, isElsewhere } : undefined
 }
 
 // Which processes are running. A process id alone says little: ids are reused, in a container soon. A killed process

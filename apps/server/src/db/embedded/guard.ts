@@ -1,0 +1,57 @@
+/**
+ * Whether the owner of a data directory lives, also where its process id says nothing: each container has ids of its own.
+ * The owner listens on a socket in that directory. However it ends, the kernel closes the socket with it, and until then
+ * whoever sees the directory can connect, from every container of this machine.
+ *
+ * Another machine is not reached, and neither is anyone on a file system without sockets, where a process id has to do.
+ */
+import { once } from 'node:events'
+import { constants, open, type FileHandle } from 'node:fs/promises'
+import net from 'node:net'
+import { errorCodeOf } from '../error-code.ts'
+
+/** Undefined where there can be none. Returns a function that removes it. */
+export async function openGuard(directory: string, name: string): Promise<(() => Promise<void>) | undefined> {
+  // Containers are Linux, and elsewhere the path of a socket could be too long.
+  if (process.platform !== 'linux') return undefined
+  const handle = await openDirectory(directory)
+  const server = net.createServer((socket) => socket.destroy()).unref()
+  const closed = once(server, 'close')
+  try {
+    server.listen({ path: toShortPath(handle, name), exclusive: true })
+    await once(server, 'listening')
+  } catch {
+    await handle.close()
+    return undefined
+  }
+  return async () => {
+    server.close()
+    await closed
+    await handle.close()
+  }
+}
+
+export async function isGuarded(directory: string, name: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false
+  const handle = await openDirectory(directory)
+  const socket = net.connect(toShortPath(handle, name))
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    // Its owner was stopped, and others wait for it.
+    return errorCodeOf(error) === 'EAGAIN'
+  } finally {
+    socket.destroy()
+    await handle.close()
+  }
+}
+
+function openDirectory(directory: string): Promise<FileHandle> {
+  return open(directory, constants.O_RDONLY | constants.O_DIRECTORY)
+}
+
+/** The path of a socket has 108 bytes at most. */
+function toShortPath({ fd }: FileHandle, name: string): string {
+  return `/proc/self/fd/${fd}/${name}`
+}
