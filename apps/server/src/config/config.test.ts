@@ -164,6 +164,12 @@ describe('a configuration without mistakes', () => {
       ['postgresql://db/assay', 'postgres://u:p@/assay?host=/run'],
     ],
     [
+      'takes a PostgreSQL URL with a user and a database in the query',
+      { DATABASE_URL: 'postgres://db:5432/?dbname=assay&user=assay@tenant&password=100%' },
+      ({ database }) => database.url,
+      'postgres://db:5432/?dbname=assay&user=assay@tenant&password=100%',
+    ],
+    [
       'takes several hosts of one database',
       { DATABASE_URL: 'postgres://u:p@a:5432,b:5432/assay?target_session_attrs=read-write' },
       ({ database }) => database.url,
@@ -220,13 +226,19 @@ describe('a mistake in a setting', () => {
     assert.doesNotMatch(problems.join('\n'), /hunter2/)
   })
 
-  for (const password of ['hunter2#', '2#hunter2', 'hunter2/', 'hunter2?']) {
+  for (const password of ['hunter2#', '2#hunter2', 'hunter2/', 'hunter2?', '2/hunter2', '2?hunter2', '@2/hunter2']) {
     it(`is reported when the password of the database has a character of an address: ${password}`, () => {
       const problems = problemsOf({ ...production, DATABASE_URL: `postgres://assay:${password}@db/assay` })
       assert.match(problems.join('\n'), /^DATABASE_URL must be an address .+ %23 for #/)
       assert.doesNotMatch(problems.join('\n'), /hunter2/)
     })
   }
+
+  it('is reported when the address of the database is not UTF-8', () => {
+    const problems = problemsOf({ ...production, DATABASE_URL: 'postgres://assay:hunter2%E9@db/assay' })
+    assert.match(problems.join('\n'), /^DATABASE_URL must have the bytes of UTF-8/)
+    assert.doesNotMatch(problems.join('\n'), /hunter2/)
+  })
 
   it('is reported together with all the others', () => {
     const environment = { ...production, ASSAY_PORT: 'http', DATABASE_POOLER: 'session', ASSAY_LOG_LEVEL: 'all' }

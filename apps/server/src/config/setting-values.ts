@@ -152,12 +152,23 @@ export function day(value: string): number {
 export function postgresUrl(value: string): string {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
   const urls = listHostUrls(value) ?? [value]
-  // What follows # would be left out, and the first digits of a password could pass for a port. node-postgres allows no
-  // host before a slash, for sockets.
-  if (value.includes('#') || !urls.every((one) => URL.canParse(one) || URL.canParse(one.replace('@/', '@host/')))) {
+  const [place = '', ...queries] = value.replace(/^[a-z]+:\/\/[^/?]*/, '').split('?')
+  // What follows # would be left out, and the first digits of a password could pass for a port: the @ that ends it is in
+  // the path or the query then. node-postgres allows no host before a slash, for sockets.
+  if (
+    value.includes('#') ||
+    place.includes('@') ||
+    /^[^=]*@/.test(queries.join('?')) ||
+    !urls.every((one) => URL.canParse(one) || URL.canParse(one.replace('@/', '@host/')))
+  ) {
     throw new RangeError(
-      'must be an address such as postgres://user:password@db/assay, with %23 for #, %2F for / and %3F for ?',
+      'must be an address such as postgres://user:password@db/assay, with %23 for #, %2F for /, %3F for ? and %40 for @',
     )
+  }
+  try {
+    for (const [bytes] of value.matchAll(/(?:%[\da-f]{2})+/gi)) decodeURIComponent(bytes)
+  } catch {
+    throw new RangeError('must have the bytes of UTF-8 behind each %, such as %C3%A9 for é')
   }
   return value
 }
