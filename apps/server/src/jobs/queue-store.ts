@@ -296,6 +296,14 @@ export async function forgetWorkers(sql: Sql, workerIds: readonly string[]): Pro
   await sql.execute('delete from worker_heartbeats where worker_id = any($1::text[])', [workerIds])
 }
 
+/** SQL: the clock was set back since. */
+const isAhead = (time: string): string => `${time} > clock_timestamp() + interval '1 minute'`
+
+/** A worker that was killed would not count as silent until the clock was there again. One that lives writes the next. */
+export async function bringHeartbeatsBack(sql: Sql): Promise<void> {
+  await sql.execute(`update worker_heartbeats set beat_at = clock_timestamp() where ${isAhead('beat_at')}`, [])
+}
+
 /** Deletes workers that were killed without a running job. `assay status` shows them until then. */
 export async function forgetLongSilent(sql: Sql): Promise<void> {
   await sql.execute("delete from worker_heartbeats where beat_at < clock_timestamp() - interval '1 hour'", [])
@@ -317,7 +325,7 @@ export async function listSilent(
        select locked_by, locked_at from graphile_worker._private_job_queues where locked_by is not null
      ), limits as (select clock_timestamp() - make_interval(secs => $1::double precision / 1000) as silent_since)
      select distinct worker_id from locks, limits
-     where locked_at <= silent_since and worker_id <> all($2::text[])
+     where (locked_at <= silent_since or ${isAhead('locked_at')}) and worker_id <> all($2::text[])
        and not exists (select from worker_heartbeats h where h.worker_id = locks.worker_id and h.beat_at > silent_since)`,
     [silentAfterMs, except],
   )

@@ -51,6 +51,7 @@ export async function freeSilentWorkers(
   ownIds: readonly string[],
   log: Logger,
 ): Promise<void> {
+  await store.bringHeartbeatsBack(db)
   const workerIds = await store.listSilent(db, silentAfterMs, { except: ownIds })
   if (workerIds.length === 0) return
   const deadly = await db.transaction((tx) => store.freeJobs(tx, workerIds))

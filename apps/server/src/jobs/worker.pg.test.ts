@@ -126,6 +126,23 @@ describe('a worker that was killed', async () => {
   })
 })
 
+describe('a worker that was killed before the clock was set back', async () => {
+  const queue = await openQueue()
+
+  for (const alone of [false, true]) {
+    it(`loses its job to ${alone ? 'the only worker' : 'another worker'}`, async () => {
+      await queueTask(queue.db, { task: 'task', payload: {}, key: 'held', lane: 'a' })
+      await queue.db.execute(`
+        update graphile_worker._private_jobs set locked_by = 'dead', locked_at = now() + interval '1 day';
+        update graphile_worker._private_job_queues set locked_by = 'dead', locked_at = now() + interval '1 day';
+        insert into worker_heartbeats (worker_id, beat_at) values ('dead', now() + interval '1 day')`)
+      let ran = false
+      await queue.start({ task: async () => void (ran = true) }, { alone, silentAfterMs: alone ? 600_000 : 600 })
+      await until('the job', () => ran || undefined)
+    })
+  }
+})
+
 describe('a job whose workers die', async () => {
   const queue = await openQueue()
   const { db } = queue
