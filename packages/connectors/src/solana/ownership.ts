@@ -74,6 +74,8 @@ export const ownershipMarkSchema = z.object({
   changes: z.array(changeSchema),
   /** It became the wallet's in a transaction that does not show it. What is newer does not count. */
   isHidden: z.literal(true).optional(),
+  /** It had more owners than are remembered. What began since the last walk does not count. */
+  isTooOften: z.literal(true).optional(),
   /** The oldest transaction so far that can be read. */
   oldest: z.object({ signature: z.string(), slot: z.number() }).optional(),
   /** The wallet signed one of the transactions, or may have. */
@@ -113,7 +115,7 @@ export async function readOwnership(context: OwnershipContext, mark: OwnershipMa
     if (stepped === 'hidden') return settle(context, { ...at, changes: [], isHidden: true }, [])
     if ('unknown' in stepped) return { next: startOwnership([...mark.path, stepped.unknown]) }
     const { signature, slot } = row
-    at = { ...stepped, oldest: { signature, slot: Number(slot) } }
+    at = { ...forgetTooMany(state, stepped), oldest: { signature, slot: Number(slot) } }
     if (statement?.isSigned !== false) at.isSigned = true
   }
   const last = rows[length - 1]
@@ -295,6 +297,23 @@ function leaveOut({ ownership, signedStakes }: SolanaState, mark: OwnershipMark,
     throw new SourceError('data_hole', 'a stake account changed its owner in a transaction that does not show it')
   }
   return { ...mark, changes: [], merged: null, isOwnLater: false, isHidden: true }
+}
+
+/**
+ * The one who stakes with an account can merge it into another and split it off again, as often as they like and for the
+ * fees alone. Each time is two changes in the state, which has a limit that ends every run.
+ */
+const [changesMax, signedChangesMax] = [20, 100]
+
+/** At the beginning of a life, so that only whole lives are forgotten. */
+function forgetTooMany({ ownership, signedStakes }: SolanaState, mark: OwnershipMark): OwnershipMark {
+  const account = accountOf(mark)
+  const { changes = [], hidden } = ownership[account] ?? {}
+  const isSigned = hidden === undefined && signedStakes.includes(account)
+  const isTooOften = changes.length + mark.changes.length > (isSigned ? signedChangesMax : changesMax)
+  if (mark.isOwnLater !== false || !(isTooOften || mark.isTooOften === true)) return mark
+  if (isSigned) throw new SourceError('data_hole', 'a stake account changed its owner more often than is remembered')
+  return { ...mark, changes: [], merged: null, isHidden: true, isTooOften: true }
 }
 
 /**

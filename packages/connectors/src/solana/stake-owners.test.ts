@@ -87,6 +87,36 @@ describe('a stake account that changes hands', () => {
     })
   }
 
+  it('is left out when the one who stakes with it ends it and begins it again without an end', async () => {
+    const world = new World()
+    stake(world, 'Stake 1', friend, 7n * sol)
+    handOver(world, 'Stake 1')
+    const bounce = (times: number): void => {
+      for (let count = 0; count < times; count += 1) {
+        split(world, 'Stake 1', 'Split 1', sol)
+        merge(world, 'Stake 1', 'Split 1')
+      }
+    }
+    bounce(3)
+    split(world, 'Stake 1', 'Split 1', sol)
+    let state: ConnectorState | undefined
+    const sizes: number[] = []
+    for (const times of [0, 5, 200, 1]) {
+      if (times > 0) merge(world, 'Stake 1', 'Split 1')
+      bounce(times)
+      if (times > 0) split(world, 'Stake 1', 'Split 1', sol)
+      const { node } = world
+      node.stakes.clear()
+      const read = await readAll(world.observe(), state && { given: state })
+      state = read.state
+      sizes.push(JSON.stringify(state).length)
+      const again = await readAll(world.observe(), { given: state })
+      assert.deepEqual(addUp(again.drafts), again.balances)
+      assert.deepEqual(again.corrected, [], 'what was known of it stays')
+    }
+    assert.ok(Math.max(...sizes) < 6_000, `${sizes.join()} characters`)
+  })
+
   it('counts from then on, though the stranger did everything in one slot', async () => {
     const world = new World()
     const { atSeconds } = world
