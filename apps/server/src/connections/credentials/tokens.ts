@@ -3,13 +3,15 @@
  * their first use, in a worker; later pairs replace earlier ones. Providers spend a refresh token at its first use, so
  * a new pair is stored before its first use, and the queue's lane keeps a connection to one job at a time.
  *
- * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again.
+ * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again. A
+ * database that is away for a moment is waited for.
  */
 import { redeemProviderCode, renewTokens, type Io, type ProviderClient } from '@assay/connectors'
 import type { SignIn } from '@assay/connectors/catalog'
 import { SourceError, type Fault } from '@assay/core'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Database } from '../../db/index.ts'
+import { isDatabaseAway, type Database } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import type { Sealer } from './seal.ts'
 import * as store from '../store.ts'
@@ -56,13 +58,29 @@ function mayBeSpent(fault: Fault): fault is Lost {
 /** A token is renewed this long before its end, so that it does not expire during a call. */
 const marginMs = 30_000
 
+/** A failover takes half a minute. After it the pair is lost in any case. */
+const awayMaxMs = 60_000
+const awayPauseMs = 500
+
+async function whileAway(write: () => Promise<void>): Promise<void> {
+  const giveUpAtMs = performance.now() + awayMaxMs
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isDatabaseAway(error) || performance.now() > giveUpAtMs) throw error
+    }
+    await delay(awayPauseMs)
+  }
+}
+
 export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: string) => Promise<string> {
   const { db, sealer, io, ref, boundTo } = deps
   let held = first
   let { sealed } = deps
   let renewing: Promise<void> | undefined
 
-  /** Puts the next in the place of those that are held. */
+  /** Puts the next in the place of those that are held. Can be repeated when it is not known whether it did. */
   async function keep(next: KeptSignIn): Promise<void> {
     for (;;) {
       const nextSealed = await sealer.seal(boundTo, next)
@@ -97,7 +115,8 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
         return await redeemProviderCode(io, signIn, client, { code, codeVerifier, redirectUri }, lost)
       } catch (error) {
         // Kept with the code, because the next try may be another job's.
-        if (error instanceof SourceError && mayBeSpent(error.fault)) await keep({ ...given, lost: error.fault })
+        const fault = error instanceof SourceError ? error.fault : undefined
+        if (fault !== undefined && mayBeSpent(fault)) await whileAway(() => keep({ ...given, lost: fault }))
         throw error
       }
     }
@@ -113,7 +132,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
   return async (refused) => {
     if (!isGood(refused)) {
       renewing ??= askNext()
-        .then(keep)
+        .then((next) => whileAway(() => keep(next)))
         .finally(() => {
           renewing = undefined
         })
