@@ -88,6 +88,17 @@ describe('a coin that a reading found twice', async () => {
     assert.deepEqual([owned?.grade, owned?.isKnown], ['proved', false])
   })
 
+  it('is no reason to leave out an account whose history is whole, although another asset does not add up', async () => {
+    const { userKey, accounts } = await openAccounts(1)
+    const [account] = accounts as [Account]
+    await record(account, one, 'deposit')
+    await db.clock.advance(20_000)
+    await readAndJudge(account)
+    await db.execute(`update connections set proof_grade = 'open', proved_since = null where user_key = $1`, [userKey])
+    const [owned] = (await list(userKey, partial)).accounts
+    assert.deepEqual([owned?.grade, owned?.isKnown, owned?.certain], ['proved', true, '1'])
+  })
+
   it('takes nothing from a reading that found less than the records come to', async () => {
     const { userKey, accounts } = await openAccounts(1)
     const [account] = accounts as [Account]

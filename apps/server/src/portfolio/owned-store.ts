@@ -145,11 +145,11 @@ const mayHaveOpenLoss = `(${listsEverything} and exists (
   where ${ofConnection('t', 's')} and t.occurred_at between m.at - interval '8 hours' and m.at
     and t.category in ('fee', 'other')))`
 
-// Where the history lacks its beginning, the sums begin with the first reading. If both that and the judged one found the
-// same coin twice, they add up. A coin can only be found twice while it moves, and the lists of such providers have
-// what moves out of the wallet that is read first. The time of a reading is that of its last answer. Moves between the
-// wallets are no transactions, so there may be records and no history at all.
-const movedWhileRead = `(coalesce(s.proved_since <> s.history_from, true) and exists (
+// Where the history lacks its beginning, the sums begin with what the first reading found, their opening. If both that
+// and the judged one found the same coin twice, they add up. A coin can only be found twice while it moves, and the lists
+// of such providers have what moves out of the wallet that is read first. The time of a reading is that of its last answer.
+const hasOpening = `coalesce((select bool_or(g.opening <> 0) from asset_grades g where ${ofConnection('g', 's')}), true)`
+const movedWhileRead = `(${hasOpening} and exists (
   select from unnest(array[s.balances_since, s.read_at]) as kept (at)
   join raw_records w on ${ofConnection('w', 's')}
     and w.occurred_at between kept.at - interval '1 minute' and kept.at + interval '10 seconds'))`

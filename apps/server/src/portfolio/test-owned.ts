@@ -50,7 +50,10 @@ export async function openOwned() {
   async function read({ ref, held }: Account): Promise<void> {
     await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: held, staked: zero }])
   }
-  /** The verdict on the newest reading. Null: the whole history, which begins with the account, was read. */
+  /**
+   * The verdict on the newest reading. Null: the whole history, which begins with the account, was read. Otherwise the
+   * sums begin with what the first reading found.
+   */
   async function judge({ ref }: Account, grade = 'proved', provedSince: string | null = null): Promise<void> {
     await db.execute(
       `with judged as (
@@ -60,8 +63,10 @@ export async function openOwned() {
        ), settled as (delete from due_proofs where user_key = $1 and connection_key = $2)
        insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, observed,
          difference, causes, changed_at)
-       select $1, $2, asset_key, $3, false, false, 0, 0, 0, 0, '[]', $5 from assets where id = $6
-       on conflict (user_key, connection_key, asset_key) do update set grade = excluded.grade`,
+       select $1, $2, asset_key, $3, false, false, case when $4::timestamptz is null then 0 else 1 end, 0, 0, 0, '[]', $5
+       from assets where id = $6
+       on conflict (user_key, connection_key, asset_key) do update
+         set grade = excluded.grade, opening = excluded.opening`,
       [ref.userKey, ref.connectionKey, grade, provedSince, db.now(), bitcoin.assetId],
     )
   }

@@ -1296,7 +1296,7 @@ create view undecided_proofs as
 
 -- proof: how well each asset is proved, for positions at a moment; and why not, for the page that a person connects on.
 create view asset_grades as
-  select user_key, connection_key, asset_key, grade, spam, uninvited, causes,
+  select user_key, connection_key, asset_key, grade, spam, uninvited, causes, opening,
     -- What the judged reading found beyond what the records come to.
     greatest(coalesce(in_flight, difference), 0) as excess
   from proofs;
