@@ -185,6 +185,19 @@ describe('staking', () => {
   })
 })
 
+describe('moves between own wallets', () => {
+  it('that are equal are paired in seconds, however many there are', () => {
+    const rows = Array.from({ length: 36_000 }, (_, index) => {
+      const created_at = new Date(Date.parse(at) + Math.floor(index / 2) * 400).toISOString()
+      return row(`${index}`, 'transfer', index % 2 === 0 ? '-1' : '1', 'BTC', { created_at }, `wallet-${index % 2}`)
+    })
+    const before = process.cpuUsage()
+    assert.equal(toTransactions(rows, facts).length, 18_000)
+    const { user, system } = process.cpuUsage(before)
+    assert.ok(user + system < 10_000_000, `${(user + system) / 1_000_000} s`)
+  })
+})
+
 describe('transfers', () => {
   const network = { status: 'confirmed', hash: '0xab', network_name: 'ethereum' }
   const fee = { transaction_fee: { amount: '0.0018', currency: 'ETH' } }

@@ -139,9 +139,19 @@ function toMoveDrafts(rows: Entries): TransactionDraft[] {
   })
 }
 
+/**
+ * `arrivals` are in the order of time. A story may have tens of thousands of equal moves, so they are neither copied nor
+ * sorted for each of them.
+ */
 function findNearest({ timeMs }: Entry, arrivals: Iterable<Entry>): Entry | undefined {
-  const gap = (entry: Entry): number => Math.abs(entry.timeMs - timeMs)
-  return [...arrivals].filter((entry) => gap(entry) <= pairingMaxMs).toSorted((a, b) => gap(a) - gap(b))[0]
+  let nearest: Entry | undefined
+  let leastMs = pairingMaxMs + 1
+  for (const arrival of arrivals) {
+    if (arrival.timeMs - timeMs >= leastMs) break
+    const gapMs = Math.abs(arrival.timeMs - timeMs)
+    if (gapMs < leastMs) [nearest, leastMs] = [arrival, gapMs]
+  }
+  return nearest
 }
 
 const moveCategories: ReadonlyMap<string, Category> = new Map([
