@@ -310,7 +310,9 @@ function forgetTooMany({ ownership, signedStakes }: SolanaState, mark: Ownership
   const account = accountOf(mark)
   const { changes = [], hidden } = ownership[account] ?? {}
   const isSigned = hidden === undefined && signedStakes.includes(account)
-  const isTooOften = changes.length + mark.changes.length > (isSigned ? signedChangesMax : changesMax)
+  // Of an account that is left out, a walk reads the same transactions again.
+  const all = new Set([...changes, ...mark.changes].map(({ signature }) => signature))
+  const isTooOften = all.size > (isSigned ? signedChangesMax : changesMax)
   if (mark.isOwnLater !== false || !(isTooOften || mark.isTooOften === true)) return mark
   if (isSigned) throw new SourceError('data_hole', 'a stake account changed its owner more often than is remembered')
   return { ...mark, changes: [], merged: null, isHidden: true, isTooOften: true }

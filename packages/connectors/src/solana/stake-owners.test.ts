@@ -117,6 +117,22 @@ describe('a stake account that changes hands', () => {
     assert.ok(Math.max(...sizes) < 6_000, `${sizes.join()} characters`)
   })
 
+  it('counts when the one who stakes with it ends it often, and is a hole beyond the limit, if the wallet signed for it', async () => {
+    const world = new World()
+    for (const name of ['Stake 1', 'Stake 2']) stake(world, name, wallet, 7n * sol)
+    const bounce = (times: number): void => {
+      for (let count = 0; count < times; count += 1) {
+        merge(world, 'Stake 2', 'Stake 1')
+        split(world, 'Stake 2', 'Stake 1', sol)
+      }
+    }
+    bounce(20)
+    const { drafts, balances } = await readAll(world.observe())
+    assert.deepEqual(addUp(drafts), balances)
+    bounce(40)
+    await assert.rejects(readAll(world.observe()), /more often than is remembered/)
+  })
+
   it('counts from then on, though the stranger did everything in one slot', async () => {
     const world = new World()
     const { atSeconds } = world
