@@ -32,6 +32,7 @@ export {
 export type { Owned, OwnedAccount, OwnedRequest } from './owned-store.ts'
 export type { TransactionItem } from './page-steps-store.ts'
 export { finishPage } from './pages-store.ts'
+export { finishPositions } from './positions-at-store.ts'
 export type { PositionPoint } from './positions-store.ts'
 export type { UncheckedToken } from './authorized-read-store.ts'
 
@@ -51,7 +52,7 @@ export interface Portfolio {
   readChanges(token: UncheckedToken, request: changes.ChangesRequest): Answer<changes.ChangesPage>
   readPositions(token: UncheckedToken, request: positions.PositionRequest): Answer<positions.PositionsPage>
   /** What was held at an earlier moment. */
-  readPositionsAt(token: UncheckedToken, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
+  readPositionsAt(token: UncheckedToken, request: positionsAt.PositionsAtRequest): Answer<positionsAt.PositionsAtPage>
   readSourcePositions(token: UncheckedToken, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
   /**

@@ -1,5 +1,6 @@
 /**
- * What a user held at an earlier moment, asset by asset of each connection, in one statement.
+ * What a user held at an earlier moment, asset by asset of each connection, in one statement for the next connections
+ * of a page.
  *
  * A reading of the balances that covers the moment is the answer (`observed`). Otherwise the next reading after it
  * leads back through what was posted in between, and after the last reading what was posted since is added (`derived`).
@@ -8,17 +9,21 @@
  *
  * The price is the first one of the day or of the next, whichever is nearer; today it is the present one.
  */
+import type { InTurn } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import { refuseAccessToken } from '../oauth/index.ts'
 import {
   noPoint,
   positionItem,
   positionsText,
-  readPositionsPage,
   text,
+  toPositionsPage,
+  type PositionPoint,
   type PositionRequest,
   type PositionsPage,
+  type PositionsRow,
 } from './positions-store.ts'
-import { toWireTime, type UncheckedToken, type AuthorizedRead } from './authorized-read-store.ts'
+import { readAuthorized, toWireTime, type UncheckedToken, type AuthorizedRead } from './authorized-read-store.ts'
 
 export interface PositionsAtRequest extends PositionRequest {
   asOf: string
@@ -187,12 +192,22 @@ const item = positionItem({
     || '","grade":' || ${text('h.grade')}`,
 })
 
+/** Of how many assets a statement reckons what was held, where the first of its connections does not have more. */
+const assetsMax = 2_000
+
+const isAskedFor = `($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))`
+
+// A page has connections in the order of their ids. All of them at once took half a minute for a hundred wallets with
+// thousands of tokens each, so a statement takes the next few, and the page is read on where they do not fill it.
+const near = `
+  select n.id from (
+    select s.id, sum(n.assets) over (order by s.id) - n.assets as before
+    from shown s, lateral (select count(*) as assets from holdings h where ${ofConnection('h', 's')}) n
+    where ($6::text is null or s.id >= $6::text) and ${isAskedFor}) n
+  where n.before < ${assetsMax}`
+
 const statement = positionsText(
-  `with recursive ${heldCtes(
-    { at: '$12', now: '$3' },
-    `($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))`,
-    'readings',
-  )}
+  `with recursive ${heldCtes({ at: '$12', now: '$3' }, 's.id = any(array(select id from near))', 'readings')}
    select ${item} as item, s.id as place, a.symbol, a.id as asset_id
    from (${graded()}) h
    join wanted s on s.connection_key = h.connection_key
@@ -202,14 +217,80 @@ const statement = positionsText(
      and ($11::text[] is null or a.symbol = any($11::text[]))
    order by s.id, a.symbol, a.id limit $4::bigint`,
   heldColumns,
+  {
+    ctes: `with near as materialized (${near})`,
+    more: `, (select min(s.id) from shown s where s.id > (select max(id) from near) and ${isAskedFor}) as next_place`,
+  },
 )
+
+export interface PositionsAtPage {
+  page: PositionsPage
+  /** Set when the page is not full, and further connections follow. Each statement has its turn. */
+  readFurther?: (inTurn: InTurn) => Promise<PositionsPage>
+}
+
+interface Step {
+  page: PositionsPage
+  count: number
+  /** The connection that follows. */
+  next: string | null
+}
 
 /** v2: a row for each connection and asset that was held at `asOf`. */
 export async function readPositionsAt(
   sql: Sql,
   token: UncheckedToken,
+  request: PositionsAtRequest,
+): Promise<AuthorizedRead<PositionsAtPage> | undefined> {
+  const authorized = await readStep(sql, token, request)
+  if (authorized === undefined) return undefined
+  const { result: first } = authorized
+  if (first.page.end !== undefined || first.next === null) return { ...authorized, result: { page: first.page } }
+  const readFurther = (inTurn: InTurn): Promise<PositionsPage> => readOn(sql, token, request, first, inTurn)
+  return { ...authorized, result: { page: first.page, readFurther } }
+}
+
+async function readStep(
+  sql: Sql,
+  token: UncheckedToken,
   { limit, after, providerIds, connectionIds, assetSymbols, asOf }: PositionsAtRequest,
-): Promise<AuthorizedRead<PositionsPage> | undefined> {
+): Promise<AuthorizedRead<Step> | undefined> {
   const filters = [providerIds ?? null, connectionIds ?? null, assetSymbols ?? null]
-  return readPositionsPage(sql, token, statement, limit, [...(after ?? noPoint), ...filters, asOf])
+  const values = [limit + 1, limit, ...(after ?? noPoint), ...filters, asOf]
+  const authorized = await readAuthorized<PositionsRow & { next_place: string | null }>(sql, token, statement, values)
+  if (authorized === undefined) return undefined
+  const { count, next_place: next } = authorized.result
+  return { ...authorized, result: { page: toPositionsPage(authorized.result, limit), count, next } }
+}
+
+async function readOn(
+  sql: Sql,
+  token: UncheckedToken,
+  request: PositionsAtRequest,
+  first: Step,
+  inTurn: InTurn,
+): Promise<PositionsPage> {
+  const pages = [first.page.items]
+  let { count, next } = first
+  while (next !== null) {
+    const limit = request.limit - count
+    const after: PositionPoint = [next, '', '']
+    // One row more than the page lacks tells whether another page follows.
+    const step = await inTurn(() => readStep(sql, token, { ...request, limit: Math.max(limit, 1), after }))
+    if (step === undefined) throw refuseAccessToken()
+    const { page } = step.result
+    // A full page, of which only this step told that it is not the last one.
+    if (limit === 0 && step.result.count > 0) return { items: toItems(pages), end: [next, '', ''] }
+    if (limit > 0) pages.push(page.items)
+    if (page.end !== undefined) return { items: toItems(pages), end: page.end }
+    count += step.result.count
+    next = step.result.next
+  }
+  return { items: toItems(pages), end: undefined }
+}
+
+const toItems = (pages: readonly string[]): string => pages.filter((items) => items !== '').join(',\n')
+
+export async function finishPositions({ page, readFurther }: PositionsAtPage, inTurn: InTurn): Promise<PositionsPage> {
+  return readFurther === undefined ? page : readFurther(inTurn)
 }

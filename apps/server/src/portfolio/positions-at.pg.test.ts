@@ -10,8 +10,8 @@ import { recordStatements, countScanned } from '../db/test-statements.ts'
 import { ledgerRow, openLedger } from '../ledger/test-ledger.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { createPortfolio, type UncheckedToken } from './index.ts'
-import { addConnection, addUser } from './test-portfolio.ts'
+import { createPortfolio, finishPositions, type PositionPoint, type UncheckedToken } from './index.ts'
+import { addAssets, addConnection, addUser } from './test-portfolio.ts'
 
 const bitcoin = { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', code: 'XXBT' }
 const ether = { assetId: 'crypto:ethereum', symbol: 'ETH', name: 'Ethereum', code: 'XETH' }
@@ -49,7 +49,7 @@ describe('positions at a moment', async () => {
   async function listAt(access: UncheckedToken, atMs: number): Promise<Row[]> {
     const asOf = new Date(atMs).toISOString()
     const reading = await portfolio.readPositionsAt(access, { limit: 100, after: undefined, asOf })
-    return JSON.parse(`[${reading?.result.items ?? ''}]`) as Row[]
+    return JSON.parse(`[${reading?.result.page.items ?? ''}]`) as Row[]
   }
   const toHeld = (rows: readonly Row[]): Record<string, string> =>
     Object.fromEntries(rows.map(({ asset_symbol, exact }) => [asset_symbol, exact.asset_holdings]))
@@ -194,6 +194,57 @@ describe('positions at a moment', async () => {
     )
     assert.deepEqual(toHeld(await listAt(access, readMs - 4 * dayMs)), { BOUGHT: '-999', BTC: '2' })
     assert.deepEqual(toHeld(await listAt(access, readMs - 2 * dayMs)), { BOUGHT: '1', BTC: '2', GIFT: '1' })
+  })
+
+  it('of many wallets with thousands of tokens are read a few wallets at a time, each time in a turn', async () => {
+    const ann = await addUser(db, 'wallets')
+    const readAt = new Date(db.clock.now()).toISOString()
+    const [wallets, tokens] = [6, 1_500]
+    for (let key = 1; key <= wallets; key += 1)
+      await addConnection(db, ann, { key, id: `con_w${key}`, balancesAt: readAt })
+    await db.execute('update connections set balances_since = balances_at where user_key = $1', [ann.userKey])
+    await addAssets(
+      db,
+      Array.from({ length: tokens }, (_, token) => `W${token}`),
+    )
+    for (const table of ['holdings (changed_at,', 'observed_balances (observed_at,']) {
+      await db.execute(
+        `insert into ${table} user_key, connection_key, asset_key, liquid, staked)
+         select $2::timestamptz, $1::bigint, n, asset_key, n, 0 from assets, generate_series(1, ${wallets}) n where id like 'test:W%'`,
+        [ann.userKey, readAt],
+      )
+    }
+    await db.execute('analyze holdings; analyze observed_balances; analyze assets')
+    const listPage = async (limit: number, after: PositionPoint | undefined, assetSymbols?: string[]) => {
+      const reading = await portfolio.readPositionsAt(ann.access, { limit, after, assetSymbols, asOf: readAt })
+      assert.ok(reading !== undefined)
+      let turns = 0
+      const { items, end } = await finishPositions(reading.result, (work) => {
+        turns += 1
+        return work()
+      })
+      const rows = JSON.parse(`[${items}]`) as { connection_id: string; asset_symbol: string }[]
+      return { rows: rows.map((row) => `${row.connection_id} ${row.asset_symbol}`), end, turns }
+    }
+    const all = Array.from({ length: wallets }, (_, wallet) => `con_w${wallet + 1} W7`)
+    for (const limit of [1, 2, 3, 4, wallets, 100]) {
+      const walked: string[] = []
+      let after: PositionPoint | undefined
+      do {
+        const { rows, end } = await listPage(limit, after, ['W7'])
+        assert.ok(rows.length === limit || end === undefined)
+        assert.ok(rows.length > 0)
+        walked.push(...rows)
+        after = end
+      } while (after !== undefined)
+      assert.deepEqual(walked, all, `${limit} a page`)
+    }
+    assert.equal((await listPage(100, undefined)).turns, 0)
+    const sent = await recordStatements(async () => assert.equal((await listPage(100, undefined, ['W7'])).turns, 2))
+    for (const statement of sent) {
+      const scanned = await countScanned(db, statement)
+      assert.ok(scanned < 40_000, `${scanned} rows`)
+    }
   })
 
   it('of a year ago read one row per day since, over 50,000 transactions', async () => {

@@ -28,7 +28,7 @@ export interface PositionsPage {
   end: PositionPoint | undefined
 }
 
-interface PositionsRow extends ItemsRow {
+export interface PositionsRow extends ItemsRow {
   last_group: string | null
   last_symbol: string | null
   last_asset_id: string | null
@@ -81,11 +81,15 @@ const sourcePositionItem = `'{"crypto_source_id":' || ${text('g.provider_id')} |
  * Columns of the inner query: item, place (group), symbol, asset_id. The aggregate keeps its order, because nothing
  * else stands above it.
  */
-export function positionsText(rows: string, columns = `${toWireTime('c.balances_at')} as fetched_text`): string {
+export function positionsText(
+  rows: string,
+  columns = `${toWireTime('c.balances_at')} as fetched_text`,
+  { ctes = '', more = '' } = {},
+): string {
   const last = '$5::integer'
-  const result = `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
+  const result = `${ctes} select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
       (array_agg(t.place))[${last}] as last_group, (array_agg(t.symbol))[${last}] as last_symbol,
-      (array_agg(t.asset_id))[${last}] as last_asset_id
+      (array_agg(t.asset_id))[${last}] as last_asset_id${more}
     from (${rows}) t`
   return authorizedReadText({ scope, columns, result })
 }
@@ -150,10 +154,10 @@ export async function readPositionsPage(
   values: readonly unknown[],
 ): Promise<AuthorizedRead<PositionsPage> | undefined> {
   const authorized = await readAuthorized<PositionsRow>(sql, token, statement, [limit + 1, limit, ...values])
-  return authorized && { ...authorized, result: toPage(authorized.result, limit) }
+  return authorized && { ...authorized, result: toPositionsPage(authorized.result, limit) }
 }
 
-function toPage(row: PositionsRow, limit: number): PositionsPage {
+export function toPositionsPage(row: PositionsRow, limit: number): PositionsPage {
   const { items, isLast } = cutItems(row, limit)
   const { last_group: place, last_symbol: symbol, last_asset_id: assetId } = row
   const isEnd = isLast || place === null || symbol === null || assetId === null

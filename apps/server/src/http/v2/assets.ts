@@ -3,7 +3,7 @@ import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Decimal, ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { Owner } from '../../owner.ts'
-import type { PositionPoint } from '../../portfolio/index.ts'
+import { finishPositions, type PositionPoint } from '../../portfolio/index.ts'
 import type { Completeness } from '../../sync/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { toAssetIconUrl } from '../system/icons.ts'
@@ -25,11 +25,15 @@ export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, n
         connectionIds: query.connection_ids,
         assetSymbols: query.asset_symbols,
       }
-      if (asOf === undefined) return portfolio.readPositions(token, request)
+      if (asOf === undefined) {
+        const found = await portfolio.readPositions(token, request)
+        return found && { ...found, result: { page: found.result } }
+      }
       const found = await portfolio.readPositionsAt(token, { ...request, asOf })
       return found && { ...found, issues: [...found.issues, ...(await listHoles(ownerOf(found.caller), asOf))] }
     },
-    answer({ issues, result: { items, end } }, { page }) {
+    async answer({ issues, result }, { page, inTurn }) {
+      const { items, end } = await finishPositions(result, inTurn)
       const next = JSON.stringify(page.next(end))
       return { text: `{"page":{"next":${next}},"data":[${items}],"errors":${JSON.stringify(issues)}}` }
     },
