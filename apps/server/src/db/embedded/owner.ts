@@ -75,7 +75,7 @@ export function withAdvice(error: unknown, dataDirectory: string): unknown {
 }
 
 /** The live owner of a data directory. */
-export async function findOwner(dataDirectory: string): Promise<Owner | undefined> {
+export async function findOwner(dataDirectory: string): Promise<LivingOwner | undefined> {
   return findLiving(dataDirectory, (await findRecord(ownerFile(dataDirectory))) ?? '')
 }
 
