@@ -62,7 +62,7 @@ export async function startService(
   }
   try {
     return await whenAnswering({ db: opened.db, log, signal }, async () => {
-      await prepareDatabase(config, opened, log)
+      await prepareDatabase(config, opened, log, signal)
       return startAtAddresses(config, (addresses) =>
         startParts(config, role, log, build, { ...opened, close }, addresses, seen),
       )

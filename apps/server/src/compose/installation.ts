@@ -9,8 +9,13 @@ import type { Log } from '../http/index.ts'
 import { installQueue } from '../jobs/index.ts'
 import { ensureOwnKeys, openKeyring, type Keyring } from '../keys.ts'
 
-export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
-  const applied = await migrate(opened.db, { log })
+export async function prepareDatabase(
+  config: Config,
+  opened: OpenedDatabase,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<void> {
+  const applied = await migrate(opened.db, { log, signal })
   if (applied.length > 0) await placeNewTables(opened.db)
   await markInstallation(opened.db, config.mode)
   await opened.db.clock.refresh()

@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { emptyDatabase, openTestDatabase, silentLog } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
 import { checkMigrations, migrate } from './migrate.ts'
 
 async function migrationFiles(t: TestContext, files: Record<string, string>): Promise<string> {
@@ -50,6 +51,24 @@ test('three processes that start at once apply each migration once', async (t) =
   const applied = await Promise.all([db, ...others].map((handle) => migrate(handle, { log, directory })))
   assert.deepEqual(applied.flat().toSorted(), ['0001_first.sql', '0002_second.sql'])
   assert.deepEqual(await db.rows('select * from entry'), [{ a: 1, b: 2 }])
+})
+
+test('a start that was asked to stop while another process migrated applies nothing', async (t) => {
+  const { db, connection } = await emptyDatabase(t)
+  const other = openTestDatabase(connection)
+  t.after(() => other.close())
+  const directory = await migrationFiles(t, { ...first, ...second })
+  const asked = new AbortController()
+  const waiting = await other.transaction(async (tx) => {
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))")
+    const migrating = migrate(db, { log, directory, signal: asked.signal }).catch((error: unknown) => error)
+    const isWaiting = "select from pg_locks where locktype = 'advisory' and not granted"
+    await until('the wait', async () => ((await tx.rows(isWaiting)).length > 0 ? true : undefined))
+    asked.abort()
+    return { migrating }
+  })
+  assert.equal(await waiting.migrating, asked.signal.reason)
+  assert.deepEqual((await checkMigrations(db, directory)).applied, [])
 })
 
 test('a migration that fails halfway leaves nothing, and the next start continues from there', async (t) => {

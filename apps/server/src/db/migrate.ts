@@ -38,12 +38,20 @@ const firstDesignRefusal = `It was made by a version before 0.2.0, whose data is
 
 const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
 
-/** Applies pending migrations and returns their names. `directory` is for tests. */
-export async function migrate(db: Database, options: { log: DatabaseLog; directory?: string }): Promise<string[]> {
+interface MigrateOptions {
+  log: DatabaseLog
+  /** Aborts before the next migration; the promise is then rejected with the signal's reason. */
+  signal?: AbortSignal | undefined
+  /** For tests. */
+  directory?: string
+}
+
+/** Applies pending migrations and returns their names. */
+export async function migrate(db: Database, options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.directory ?? migrationsDirectory)
   const names: string[] = []
   for (;;) {
-    const name = await db.transaction((tx) => applyNext(tx, migrations))
+    const name = await db.transaction((tx) => applyNext(tx, migrations, options.signal))
     if (name === undefined) return names
     options.log.info({ migration: name }, 'migration applied')
     names.push(name)
@@ -60,8 +68,14 @@ export async function checkMigrations(db: Database, directory: string = migratio
   })
 }
 
-async function applyNext(tx: Sql, migrations: readonly Migration[]): Promise<string | undefined> {
+async function applyNext(
+  tx: Sql,
+  migrations: readonly Migration[],
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
   await tx.execute(lock)
+  // Another process may have held the lock for as long as its migration took.
+  signal?.throwIfAborted()
   await tx.execute(`create table if not exists schema_migrations (
     name text primary key,
     sha256 text not null,
