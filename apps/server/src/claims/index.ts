@@ -204,7 +204,7 @@ function judge(
 }
 
 const notAllCounted =
-  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read within minutes of the others, or not for a day, further accounts at the same exchange, accounts with open contracts or margin positions, a movement at the time of a reading, or an asset whose price is not known yet. Refresh all accounts together, wait until they have been read once more, and ask again.'
+  'The accounts that can be counted do not reach this amount, and others might: accounts that were not read within minutes of the others, or not for a day, further accounts at the same exchange, accounts with open contracts or margin positions, a movement at the time of a reading, or an asset whose price is not known for now. Refresh all accounts together, wait until they have been read once more, and ask again.'
 
 /**
  * Withdraws the keys of server keys that have left the ring, and returns how many there were. A key that left by a

@@ -44,7 +44,7 @@ export interface OwnedAccount {
   isKnown: boolean
   /**
    * At most this much of the asset, or this value of everything that has a price, without spam. Null where it may be
-   * more: a record is not settled, and the history may lead back to too little, or the price of a known asset is missing.
+   * more: a record is not settled, and the history may lead back to too little, or the price of a known asset is missing or old.
    */
   amount: Decimal | null
   /** At least this much: a reading near the moment found it, or the history has every movement and is proved. */
@@ -99,7 +99,7 @@ const recorded = `${ledBack} - h.excess`
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
 const unitValue = `coalesce(p.price_in_usd, (
     select c.price_in_usd from current_prices c where c.asset_id = a.id and ${isPresent}))`
-// While the source of prices does not answer, the last ones stay. A coin may have lost its worth since.
+// While the source of prices does not answer, the last ones stay. A coin may be worth less since, or more.
 const certainValue = `case when a.id = 'fiat:usd' or ${dayOf('m.at')} <> ${dayOf('$2::timestamptz')} and p.price_in_usd is not null
   or exists (
     select from current_prices c where c.asset_id = a.id
@@ -108,7 +108,7 @@ const certainValue = `case when a.id = 'fiat:usd' or ${dayOf('m.at')} <> ${dayOf
 const worth = `least(sum(v.value * held.least) filter (where not h.spam),
   case when bool_or(v.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
 // The prices of a day may not have been read yet, and the source may have failed. It has prices of known assets alone.
-const lacksPrice = `bool_or($5::text is null and u.value is null and held.most > 0 and a.id ~ '^(crypto|fiat):')`
+const lacksPrice = `bool_or($5::text is null and v.value is null and held.most > 0 and a.id ~ '^(crypto|fiat):')`
 const isAsked = 'a.id = $5::text'
 // Of an asset that was bought with borrowed money, an account holds no more than it could keep if it paid its debts.
 const keptWithoutDebts = `case when bool_or(held.least < 0) filter (where not h.spam) then
@@ -173,7 +173,7 @@ const ownedText = knownUserText({
     near as materialized (${nearReadings}),
     counted as (
       select h.connection_key,
-        case when $5::text is null then sum(u.value * held.most) filter (where not h.spam)
+        case when $5::text is null then sum(v.value * held.most) filter (where not h.spam)
           else sum(held.most) filter (where ${isAsked}) end as amount,
         ${lacksPrice} filter (where not h.spam) as lacks_price,
         case when $5::text is null then ${worth}
