@@ -46,18 +46,17 @@ export function pairMoves(rows: readonly LedgerRow[]): TransactionDraft[] {
   return drafts
 }
 
+/** `arrivals` are in the order of time. A story may have tens of thousands of equal moves, so the search ends early. */
 function findNearest(departure: LedgerRow, arrivals: Iterable<LedgerRow>): LedgerRow | undefined {
+  const isUnlock = unlockSubtypes.has(departure.subtype)
   let nearest: LedgerRow | undefined
+  let leastMs = pairingMaxMs + 1
   for (const arrival of arrivals) {
-    if (unlockSubtypes.has(arrival.subtype) !== unlockSubtypes.has(departure.subtype)) continue
-    if (gap(arrival, departure) > pairingMaxMs) continue
-    if (nearest === undefined || gap(arrival, departure) < gap(nearest, departure)) nearest = arrival
+    if (arrival.timeMs - departure.timeMs >= leastMs) break
+    const gapMs = Math.abs(arrival.timeMs - departure.timeMs)
+    if (gapMs < leastMs && unlockSubtypes.has(arrival.subtype) === isUnlock) [nearest, leastMs] = [arrival, gapMs]
   }
   return nearest
-}
-
-function gap(a: LedgerRow, b: LedgerRow): number {
-  return Math.abs(a.timeMs - b.timeMs)
 }
 
 /**
