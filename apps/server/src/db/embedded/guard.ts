@@ -14,9 +14,9 @@ import { errorCodeOf } from '../error-code.ts'
 export async function openGuard(directory: string, name: string): Promise<(() => Promise<void>) | undefined> {
   // Containers are Linux, and elsewhere the path of a socket could be too long.
   if (process.platform !== 'linux') return undefined
-  const handle = await openDirectory(directory)
+  const handle = await openDirectory(directory).catch(() => undefined)
+  if (handle === undefined) return undefined
   const server = net.createServer((socket) => socket.destroy()).unref()
-  const closed = once(server, 'close')
   try {
     server.listen({ path: toShortPath(handle, name), exclusive: true })
     await once(server, 'listening')
@@ -24,9 +24,11 @@ export async function openGuard(directory: string, name: string): Promise<(() =>
     await handle.close()
     return undefined
   }
+  // The kernel takes connections by itself, so it does no harm if this process has no file descriptor left for one.
+  server.on('error', () => undefined)
   return async () => {
     server.close()
-    await closed
+    await once(server, 'close')
     await handle.close()
   }
 }
