@@ -41,8 +41,10 @@ export async function isGuarded(directory: string, name: string): Promise<boolea
     await once(socket, 'connect')
     return true
   } catch (error) {
-    // Its owner was stopped, and others wait for it.
-    return errorCodeOf(error) === 'EAGAIN'
+    // Nothing else says that it is dead: of an owner that was stopped while others wait for it, the error is EAGAIN, and
+    // SELinux keeps containers from connecting to each other with EACCES.
+    const code = errorCodeOf(error)
+    return code !== 'ECONNREFUSED' && code !== 'ENOENT'
   } finally {
     socket.destroy()
     await handle.close()
