@@ -78,8 +78,8 @@ function isPhraseWord(piece: string): boolean {
  * but none of the letters that BIP-173 leaves out, which hardly any twelve words do without.
  */
 function isJoinedPhrase(text: string): boolean {
-  const [run = ''] = /\p{Ll}{40,}|\p{Lo}{24,}/u.exec(text.replaceAll(/\p{M}/gu, '')) ?? []
-  return new Set(run).size > 6 && !/^[ac-hj-np-z]+$/.test(run)
+  const runs = text.replaceAll(/\p{M}/gu, '').match(/\p{Ll}{40,}|\p{Lo}{24,}/gu) ?? []
+  return runs.some((run) => new Set(run).size > 6 && !/^[ac-hj-np-z]+$/.test(run))
 }
 
 /** The key file of Solana's command line is a list of them. */

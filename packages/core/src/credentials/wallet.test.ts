@@ -131,6 +131,8 @@ describe('secrets that must not leave the page', () => {
   })
 
   const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+  // A Taproot address with 52 letters in a row.
+  const letters = 'bc1phfswnmtraxkzcelduvgyqpjhfswnmtraxkzcelduvgyqpjhfswnqje3zh6'
   const words = phrase.split(' ')
   const numbered = (mark: string, end: string): string =>
     words.map((word, index) => mark.replace('1', `${index + 1}`) + word).join(end)
@@ -186,9 +188,11 @@ describe('secrets that must not leave the page', () => {
     assert.equal(findPrivateMaterial(`${'- '.repeat(1_000)}${phrase}`), undefined)
   })
 
+  it('include a joined phrase behind an address that has as many letters in a row', () => {
+    assert.equal(findPrivateMaterial(`${letters} ${phrase.replaceAll(' ', '')}`), 'seed_phrase')
+  })
+
   it('include neither a public key nor an address nor an API key', () => {
-    // A Taproot address with 52 letters in a row.
-    const letters = 'bc1phfswnmtraxkzcelduvgyqpjhfswnmtraxkzcelduvgyqpjhfswnqje3zh6'
     assert.ok(recognizeWallet(letters))
     for (const text of [xpub, genesis, letters, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
     const descriptor = `wsh(sortedmulti(2,[d34db33f/48'/0'/0'/2']${xpub}/0/*,[abcdefab/48'/0'/0'/2']${xpub}/0/*))`
