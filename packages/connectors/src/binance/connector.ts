@@ -33,7 +33,7 @@ const budget: Budget = {
 
 export const connector: Connector = {
   providerId: binanceDefinition.metadata.provider_id,
-  version: 1,
+  version: 2,
   budget,
   // Requests are signed with a time, not with a nonce, and Binance counts their weight alone ("Limits").
   atOnce: { callsMax: 8, joinStates },

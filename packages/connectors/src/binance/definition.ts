@@ -64,19 +64,20 @@ export const binanceDefinition = {
     popularity_rank: 3,
   },
   // The order is the order of reading. Trades come late, because the other lists show which pairs to read; fiat orders
-  // come last, because an account may ask for them only twice a minute.
+  // come last, because an account may ask for them only twice a minute. Dividends repeat some rewards of Simple Earn, which
+  // are therefore known before.
   streams: [
     // Deposits and withdrawals change until they are over. Unfinished ones are marked as pending and read again however
     // old they are; the overlap is for rows that were booked late.
     listStream('deposits', endpoints.deposits, { overlap: dayMs }),
     listStream('withdrawals', endpoints.withdrawals, { overlap: dayMs }),
     listStream('converts', endpoints.convert, {}),
-    listStream('dividends', endpoints.dividends, {}),
     listStream('dust', endpoints.dust, {
       providerLimit: 'Binance lists at most the last 100 conversions of small balances, and none before December 2020.',
     }),
     listStream('earn_flexible', endpoints.flexibleRewards, {}),
     listStream('earn_locked', endpoints.lockedRewards, {}),
+    listStream('dividends', endpoints.dividends, {}),
     listStream('fiat_buys', endpoints.fiatPayments, { overlap: dayMs }),
     listStream('fiat_sells', endpoints.fiatPayments, { overlap: dayMs }),
     {
@@ -92,7 +93,8 @@ export const binanceDefinition = {
   ],
   // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
   storySpanMs: 7 * dayMs,
-  // Fiat orders take half an hour, and nothing else has to wait for them.
+  // Fiat orders take half an hour, and nothing else has to wait for them. A dividend that repeats a reward is complete
+  // without it.
   storiesStayInLists: true,
   countsInClaims: true,
   settlesMs: 60_000,

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { add, negate, zero, type Decimal, type TransactionDraft } from '@assay/core'
+import { add, dayMs, hourMs, negate, zero, type Decimal, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import type { StreamName } from './definition.ts'
 import { headReaders } from './records.ts'
@@ -232,6 +232,62 @@ describe('Simple Earn', () => {
     assert.notEqual(record('earn_flexible', reward).key, record('earn_flexible', { ...reward, type: 'REALTIME' }).key)
     const locked = { positionId: '123123', time: 1577233578000, asset: 'BNB', lockPeriod: '30', amount: '21312.23223' }
     assert.deepEqual(changesOf(single('earn_locked', locked)), { BNB: '21312.23223' })
+  })
+})
+
+describe('a reward that is listed as a dividend too', () => {
+  const atMs = Date.UTC(2025, 4, 1, 3, 16, 11)
+  const bonus = (laterMs = 0): StoredRecord =>
+    record('earn_flexible', {
+      ...{ asset: 'USDC', rewards: '0.02739600', projectId: 'USDC001', type: 'BONUS', time: atMs + laterMs },
+    })
+  const shown = (laterMs: number, more: object = {}): StoredRecord =>
+    record('dividends', {
+      ...{ id: 242006910 + laterMs, amount: '0.027396', asset: 'USDC', divTime: atMs + laterMs, tranId: 1 },
+      ...{ direction: 1, enInfo: 'Flexible', ...more },
+    })
+  /** As the ledger groups them. */
+  const derive = (records: readonly StoredRecord[]): TransactionDraft[] => {
+    const stories: { keys: Set<string>; records: StoredRecord[] }[] = []
+    for (const one of records) {
+      const keys = new Set<string>(linkKeys(one))
+      const near = stories.filter((story) => !story.keys.isDisjointFrom(keys))
+      for (const story of near) stories.splice(stories.indexOf(story), 1)
+      stories.push({
+        keys: new Set([...keys, ...near.flatMap((story) => [...story.keys])]),
+        records: [...near.flatMap((story) => story.records), one],
+      })
+    }
+    return stories.flatMap((story) => toTransactions(story.records))
+  }
+  const keysOf = (records: readonly StoredRecord[]): string[] => derive(records).map(({ naturalKey }) => naturalKey)
+
+  it('counts once, whichever comes first', () => {
+    for (const laterMs of [0, 2 * hourMs, 11 * hourMs, -3 * hourMs]) {
+      assert.deepEqual(keysOf([shown(laterMs), bonus()]), [`earn_flexible:${bonus().key}`], `${laterMs}`)
+    }
+    const locked = { positionId: '123123', time: atMs, asset: 'USDC', lockPeriod: '30', amount: '0.027396' }
+    const both = [record('earn_locked', locked), shown(0, { enInfo: 'Simple Earn Locked Rewards' })]
+    assert.deepEqual(derive(both).map(changesOf), [{ USDC: '0.027396' }])
+  })
+
+  it('of the same amount each day counts once a day', () => {
+    const days = Array.from({ length: 30 }, (_, index) => index * dayMs)
+    const drafts = derive(days.flatMap((laterMs) => [bonus(laterMs), shown(laterMs + hourMs)]))
+    assert.equal(drafts.length, 30)
+    assert.equal(new Set(drafts.map(({ naturalKey }) => naturalKey)).size, 30)
+  })
+
+  it('is not confused with a dividend of another amount, asset or day, or with one that was taken back', () => {
+    const others = [
+      shown(1, { amount: '0.0273961' }),
+      shown(2, { asset: 'USDT' }),
+      shown(dayMs),
+      shown(3, { direction: -1 }),
+    ]
+    assert.equal(derive([bonus(), ...others]).length, 5)
+    assert.equal(derive([bonus(), shown(1), shown(2)]).length, 2)
+    assert.equal(derive([shown(1), shown(2)]).length, 2)
   })
 })
 

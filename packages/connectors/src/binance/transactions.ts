@@ -5,6 +5,7 @@
 import {
   absolute,
   add,
+  hourMs,
   isNegative,
   isZero,
   multiply,
@@ -20,26 +21,69 @@ import {
 } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
-import { readAssetCode } from './assets.ts'
+import { baseAssetCodeOf, readAssetCode } from './assets.ts'
 import type { StreamName } from './definition.ts'
 import { readPartition } from './pairs.ts'
 import * as rows from './records.ts'
 
-export function linkKeys({ stream, partition, key, body }: StoredRecord): readonly [string] {
-  if (stream === 'trades') return [`order:${partition}:${rows.parseTrade(body).orderId}`]
-  if (stream === 'dividends') {
-    const { enInfo } = rows.parseDividend(body)
-    if (isSwap(enInfo ?? '')) return [`swap:${enInfo ?? ''}`]
+export function linkKeys({ stream, partition, key, body }: StoredRecord): readonly [string, ...string[]] {
+  switch (stream) {
+    case 'trades':
+      return [`order:${partition}:${rows.parseTrade(body).orderId}`]
+    case 'dividends': {
+      const row = rows.parseDividend(body)
+      if (isSwap(row.enInfo ?? '')) return [`swap:${row.enInfo ?? ''}`]
+      return isTaken(row) ? [`${stream}:${key}`] : creditKeys(row.asset, row.amount, row.divTime)
+    }
+    case 'earn_flexible': {
+      const { asset, rewards, time } = rows.parseFlexibleReward(body)
+      return creditKeys(asset, rewards, time)
+    }
+    case 'earn_locked': {
+      const { asset, amount, time } = rows.parseLockedReward(body)
+      return creditKeys(asset, amount, time)
+    }
+    default:
+      return [`${stream}:${key}`]
   }
-  return [`${stream}:${key}`]
+}
+
+/**
+ * Binance lists rewards of Simple Earn that it pays into the spot wallet among the dividends once more, without an id in
+ * common: all bonus rewards of flexible products (ccxt/ccxt#25793), some hours later. Two grids of cells, shifted by half
+ * of one: rows that are near enough to be the same credit share a cell of at least one of them.
+ */
+const repeatedMaxMs = 12 * hourMs
+
+function creditKeys(code: string, amount: string, time: string): [string, string] {
+  const key = `credit:${baseAssetCodeOf(code)}:${rows.toAmount('amount', amount)}`
+  const [atMs, cellMs] = [Number(time), 2 * repeatedMaxMs]
+  return [`${key}:a${Math.floor(atMs / cellMs)}`, `${key}:b${Math.floor((atMs + repeatedMaxMs) / cellMs)}`]
 }
 
 export function toTransactions(records: readonly StoredRecord[]): TransactionDraft[] {
   const [first] = records
   if (first === undefined) return []
   if (first.stream === 'trades') return [toOrderDraft(first.partition, records)]
-  if (first.stream === 'dividends' && records.length > 1) return toSwapDrafts(records)
-  return records.map((record) => singleDrafts[record.stream as SingleStream](record.body, record.key))
+  if (first.stream === 'dividends' && linkKeys(first)[0].startsWith('swap:') && records.length > 1) {
+    return toSwapDrafts(records)
+  }
+  return withoutRepeated(records).map((record) => singleDrafts[record.stream as SingleStream](record.body, record.key))
+}
+
+/** Drops each dividend that repeats a reward. All records of such a story credit the same amount of one asset. */
+function withoutRepeated(records: readonly StoredRecord[]): StoredRecord[] {
+  const inOrder = records.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
+  const rewards = inOrder.filter(({ stream }) => stream !== 'dividends')
+  let next = 0
+  const dividends = inOrder.filter(({ stream, occurredAtMs }) => {
+    if (stream !== 'dividends') return false
+    while ((rewards[next]?.occurredAtMs ?? Infinity) < occurredAtMs - repeatedMaxMs) next += 1
+    const isRepeated = (rewards[next]?.occurredAtMs ?? Infinity) <= occurredAtMs + repeatedMaxMs
+    if (isRepeated) next += 1
+    return !isRepeated
+  })
+  return [...rewards, ...dividends]
 }
 
 type SingleStream = Exclude<StreamName, 'trades'>

@@ -114,8 +114,8 @@ export interface ProviderDefinition {
   /** A gap longer than this between two neighbouring records begins another story, even when they share a link key. */
   storySpanMs: number
   /**
-   * Set when no story has records of two lists. A list that was read to its end is then shown while others are still
-   * being read, or cannot be.
+   * Set when no record is misunderstood without those of another list, unless it only repeats one of them. A list that was
+   * read to its end is then shown while others are still being read, or cannot be.
    */
   storiesStayInLists?: true
   /**

@@ -154,7 +154,7 @@ export const newestPoint: DuePoint = { occurredAt: 'infinity', groupKey: '' }
 export interface WholePart {
   /** Groups of which nothing older is new; Infinity when there are none. */
   sinceMs: number
-  /** Lists that were read to their end, and share no group with another list. */
+  /** Lists that were read to their end, and are understood without the others. */
   lists: readonly ListKey[]
 }
 
