@@ -198,6 +198,19 @@ describe('moves between own wallets', () => {
   })
 })
 
+describe('echoes of sends', () => {
+  it('that are equal are dropped in seconds, however many there are', () => {
+    const rows = Array.from({ length: 36_000 }, (_, index) => {
+      const created_at = new Date(Date.parse(at) + Math.floor(index / 2) * 400).toISOString()
+      return row(`${index}`, index % 2 === 0 ? 'send' : 'exchange_deposit', '-1', 'BTC', { created_at })
+    })
+    const before = process.cpuUsage()
+    assert.equal(toTransactions(rows, facts).length, 18_000)
+    const { user, system } = process.cpuUsage(before)
+    assert.ok(user + system < 10_000_000, `${(user + system) / 1_000_000} s`)
+  })
+})
+
 describe('transfers', () => {
   const network = { status: 'confirmed', hash: '0xab', network_name: 'ethereum' }
   const fee = { transaction_fee: { amount: '0.0018', currency: 'ETH' } }

@@ -167,16 +167,18 @@ function toMoveDraft(rows: Entries, naturalKey: string): TransactionDraft {
 
 /** Drops each echo that repeats a transfer. An echo without such a transfer is the transfer itself. */
 function withoutEchoes(rows: readonly Entry[]): Entry[] {
-  const sends = new Set(rows.filter((row) => !isEcho(row)))
+  const sends = rows.filter((row) => !isEcho(row))
+  const byContent = Map.groupBy(sends, contentOf)
+  const unmatched = new Map([...byContent].map(([content, some]) => [content, new Set(some)]))
   const alone = rows.filter(isEcho).filter((echo) => {
-    const send = findNearest(
-      echo,
-      [...sends].filter(
-        ({ amount, code, status }) => amount === echo.amount && code === echo.code && status === echo.status,
-      ),
-    )
-    if (send !== undefined) sends.delete(send)
+    const alike = unmatched.get(contentOf(echo)) ?? new Set()
+    const send = findNearest(echo, alike)
+    if (send !== undefined) alike.delete(send)
     return send === undefined
   })
-  return [...rows.filter((row) => !isEcho(row)), ...alone]
+  return [...sends, ...alone]
+}
+
+function contentOf({ amount, code, status }: Entry): string {
+  return `${amount} ${code} ${status}`
 }

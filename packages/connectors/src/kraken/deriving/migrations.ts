@@ -53,13 +53,16 @@ function pairHalves(halves: readonly LedgerRow[], toLoneDraft: (rows: Rows) => T
   return [...drafts, ...lone.map((row) => ({ draft: toHalfDraft(row, toLoneDraft), id: row.id }))]
 }
 
+/** Both are in the order of time, so the search ends behind the nearest: a story may have tens of thousands of them. */
 function findArrival(departure: LedgerRow, arrivals: Iterable<LedgerRow>): LedgerRow | undefined {
+  const [key, amount] = [migrationKey(departure), absolute(departure.amount)]
   let nearest: LedgerRow | undefined
-  const gap = (row: LedgerRow): number => Math.abs(row.timeMs - departure.timeMs)
+  let leastMs = Infinity
   for (const arrival of arrivals) {
-    if (arrival.asset.assetId === departure.asset.assetId || arrival.amount !== absolute(departure.amount)) continue
-    if (migrationKey(arrival) !== migrationKey(departure)) continue
-    if (nearest === undefined || gap(arrival) < gap(nearest)) nearest = arrival
+    if (arrival.timeMs - departure.timeMs >= leastMs) break
+    const gapMs = Math.abs(arrival.timeMs - departure.timeMs)
+    if (gapMs >= leastMs || arrival.asset.assetId === departure.asset.assetId || arrival.amount !== amount) continue
+    if (migrationKey(arrival) === key) [nearest, leastMs] = [arrival, gapMs]
   }
   return nearest
 }
