@@ -58,11 +58,11 @@ export function keep(
 }
 
 /**
- * A stranger can pay every address of a wallet in each of hundreds of transactions, and the state has a limit. The
- * addresses are read again when their transaction is gone; without that, only another one that pays the same amounts
+ * A stranger can pay every address of a wallet in each of hundreds of transactions, and the state has a limit, of which
+ * the addresses of the largest wallet take most. The addresses are read again when their transaction is gone; without that, only another one that pays the same amounts
  * to the same address would be missed, until its sums change.
  */
-const addressesMax = 5
+const addressesMax = 2
 
 /** More transactions of one day than a person makes. The deepest are the least likely to change. */
 const confirmedMax = 500
