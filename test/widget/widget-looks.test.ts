@@ -265,4 +265,20 @@ describe('the widget under other conditions', () => {
       await page.getByText(`Signed in as ${email}`).waitFor({ state: 'detached' })
       assert.equal(await countSessions(), 0)
     }))
+
+  it('manage: looks for the mailed digits in a sandbox alone', () =>
+    visit(async (page, { widgetUrl, clientId }) => {
+      let looks = 0
+      await page.route('**/connect/v1/me/sandbox', (route) => ((looks += 1), route.fulfill({ status: 404 })))
+      await page.route('**/connect/v1/me/session', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, json: { ...((await response.json()) as object), sandbox: false } })
+      })
+      await page.goto(`${widgetUrl}/manage?client_id=${clientId}`)
+      await page.getByLabel('Email address').fill(newEmail())
+      await button(page, 'Email me a code').click()
+      await page.getByLabel('Six digits from the email').fill('000000')
+      await page.getByText('These digits are not right.').waitFor()
+      assert.equal(looks, 0)
+    }))
 })

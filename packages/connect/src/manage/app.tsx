@@ -123,11 +123,10 @@ function SignIn({ opened: { api, session }, onMe, onError }: SignInProps): JSX.E
         await api.enterManageCode(code)
         onMe(await api.read())
       },
-      // Outside sandbox mode there is no such call.
-      readMail: () => api.sandbox().catch(() => ({ mail: null })),
+      readMail: session.sandbox ? () => api.sandbox() : undefined,
       onError,
     }),
-    [api],
+    [api, session.sandbox],
   )
   if (!session.email_sign_in) {
     const app = session.client.name

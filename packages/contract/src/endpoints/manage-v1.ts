@@ -24,14 +24,14 @@ export const createManageSession = defineEndpoint({
   method: 'POST',
   path: '/connect/v1/me/session',
   body: z.strictObject({ client_id: text(64) }),
-  response: z.object({ session_secret: z.string(), ...askers, email_sign_in: z.boolean() }),
+  response: z.object({ session_secret: z.string(), ...askers, email_sign_in: z.boolean(), sandbox: z.boolean() }),
   summary: 'Begin a manage session',
   description:
     'For the users of this client’s tenant. Ends when the user signs out, after 15 minutes of silence, and after an hour.',
   errors: [],
   example: {
     body: { client_id: 'cli_demo' },
-    response: { session_secret: examples.secretExample, ...examples.askers, email_sign_in: true },
+    response: { session_secret: examples.secretExample, ...examples.askers, email_sign_in: true, sandbox: true },
   },
 })
 

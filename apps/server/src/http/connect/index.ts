@@ -32,7 +32,8 @@ function registerManage(app: FastifyInstance, deps: ConnectRoutesDeps): void {
 
   serveOpen(app, contract.createManageSession, async ({ body }) => {
     const { secret, client, tenantName } = await connect.beginManageSession(body.client_id)
-    return { session_secret: secret, ...toAskers(client, tenantName), email_sign_in: connect.emailSignIn }
+    const installation = { email_sign_in: connect.emailSignIn, sandbox: deps.sandbox !== undefined }
+    return { session_secret: secret, ...toAskers(client, tenantName), ...installation }
   })
   serve(app, contract.requestManageCode, async ({ session, body }, { ip }) => {
     const sentTo = await connect.requestManageCode(session, ip, body.email, inTurnForCodes(deps.codeTurns, session, ip))
