@@ -40,6 +40,32 @@ describe('a window', () => {
   })
 })
 
+describe('a clock that is set back', () => {
+  const settings = { perToken: 1, perClient: 1, oauthFailures: 1, perAddress: 1, slowAfter: 1 }
+  const hourMs = 3_600_000
+
+  it('keeps no caller out for longer than a window', () => {
+    let now = hourMs
+    const limits = createLimits(settings, () => now)
+    assert.deepEqual([limits.countToken('a').admitted, limits.countToken('a').admitted], [true, false])
+    limits.oauth.countWrongSecret('cli_a', '10.0.0.1')
+    now = 0
+    assert.equal(limits.oauth.delayMs('cli_a', '10.0.0.1'), 0)
+    assert.equal(limits.lookAtToken('a').admitted, true)
+    assert.deepEqual([limits.countToken('a').admitted, limits.countToken('a').admitted], [true, false])
+  })
+
+  it('by milliseconds begins no new window: processes that share a port are as far apart', () => {
+    let now = hourMs
+    const limits = createLimits(settings, () => now)
+    limits.countToken('a')
+    limits.oauth.countWrongSecret('cli_a', '10.0.0.1')
+    now -= 20
+    assert.equal(limits.countToken('a').admitted, false)
+    assert.equal(limits.oauth.delayMs('cli_a', '10.0.0.1'), 250)
+  })
+})
+
 describe('the limits', () => {
   const settings = { perToken: 3, perClient: 2, oauthFailures: 2, perAddress: 2, slowAfter: 2 }
 

@@ -28,10 +28,18 @@ export function createWindow(options: { windowMs: number; keysMax: number; now: 
   const { windowMs, keysMax, now } = options
   const entries = new Map<string, Entry>()
 
+  // One that ends much later than a new one would was begun before the clock was set back, and could last for hours. The
+  // processes that share a port are some milliseconds apart.
+  const isOpen = ({ endsAt }: Entry, at: number): boolean => endsAt > at && endsAt < at + 2 * windowMs
+  const findOpen = (key: string, at: number): Entry | undefined => {
+    const found = entries.get(key)
+    return found !== undefined && isOpen(found, at) ? found : undefined
+  }
+
   // All windows are equally long, so the order of insertion is the order in which they end.
   const dropEnded = (at: number): void => {
-    for (const [key, { endsAt }] of entries) {
-      if (endsAt > at && entries.size < keysMax) return
+    for (const [key, entry] of entries) {
+      if (isOpen(entry, at) && entries.size < keysMax) return
       entries.delete(key)
     }
   }
@@ -39,8 +47,8 @@ export function createWindow(options: { windowMs: number; keysMax: number; now: 
   return {
     add(key) {
       const at = now()
-      const found = entries.get(key)
-      if (found !== undefined && found.endsAt > at) {
+      const found = findOpen(key, at)
+      if (found !== undefined) {
         found.count += 1
         found.lastAt = at
         return { count: found.count, resetMs: found.endsAt - at }
@@ -52,14 +60,14 @@ export function createWindow(options: { windowMs: number; keysMax: number; now: 
     },
     get(key) {
       const at = now()
-      const found = entries.get(key)
-      if (found === undefined || found.endsAt <= at) return { count: 0, resetMs: windowMs }
+      const found = findOpen(key, at)
+      if (found === undefined) return { count: 0, resetMs: windowMs }
       return { count: found.count, resetMs: found.endsAt - at }
     },
     quietMs(key) {
       const at = now()
-      const found = entries.get(key)
-      return found === undefined || found.endsAt <= at ? Infinity : at - found.lastAt
+      const found = findOpen(key, at)
+      return found === undefined ? Infinity : Math.max(at - found.lastAt, 0)
     },
     size: () => entries.size,
   }
