@@ -97,10 +97,11 @@ describe('reading lists', async () => {
     provider.answer = async ({ pageMark }, page) =>
       pageMark === null ? { ...page, state: { walks: (walks += 1) }, isCorrected: true as const } : page
     await reader.moveClock(hourMs)
-    await reader.run(ref)
-    await reader.drain({ enough: async () => walks > 30 })
-    assert.ok(walks <= 4, `${walks} walks`)
-    assert.equal((await find(ref))?.status_cause, 'unreadable_answer')
+    const hasFailed = async (): Promise<boolean> => (await find(ref))?.status_cause === 'unreadable_answer'
+    // The next try reads everything as one window, and may come at once.
+    await reader.run(ref, { enough: async () => walks > 30 || (await hasFailed()) })
+    assert.ok(await hasFailed())
+    assert.equal(walks, 2)
   })
 
   it('does not read an open window on when the connector was mistaken about its list', async () => {
