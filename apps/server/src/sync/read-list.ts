@@ -109,11 +109,8 @@ async function distrustSince(deps: ReadingDeps, reading: Reading, list: List, si
   standing.covered = without(standing.covered, { start: Math.floor(since), end: Infinity })
 }
 
-/**
- * Windows that are being read hold what was thought to be known in their page marks. `again`: the connector was mistaken
- * twice in this job, and the list might be read without an end.
- */
-async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, window }: Walk): Promise<'once' | 'again'> {
+/** Windows that are being read hold what was thought to be known in their page marks. */
+async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, window }: Walk): Promise<void> {
   const standing = standingOfList(reading, list)
   const key = { stream: list.stream.name, partition: list.partition }
   for (const bookmark of standing.open.filter(({ start }) => start !== window.start)) {
@@ -121,9 +118,6 @@ async function distrustOthers(deps: ReadingDeps, reading: Reading, { list, windo
     closeBookmark(standing, bookmark.start)
   }
   await distrustSince(deps, reading, list, 0)
-  const isAgain = reading.corrected.has(listIdOf(list))
-  reading.corrected.add(listIdOf(list))
-  return isAgain ? 'again' : 'once'
 }
 
 type OpenStep = Exclude<Step, string>
@@ -173,9 +167,11 @@ async function walkWindow(
       }
       noteAnswer(reading, walk, asked.answer)
       // Before its state is kept: after a crash between them the connector finds out once more.
-      const isCorrected = asked.answer.isCorrected === true
-      if (isCorrected && (await distrustOthers(deps, reading, walk)) === 'again') {
-        return await breakOff(deps, reading, walk, committer)
+      if (asked.answer.isCorrected === true) {
+        await distrustOthers(deps, reading, walk)
+        // A connector that is mistaken twice in one job may be mistaken without an end.
+        if (reading.corrected.has(listIdOf(list))) return await breakOff(deps, reading, walk, committer)
+        reading.corrected.add(listIdOf(list))
       }
       if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
