@@ -3,8 +3,8 @@
  *
  * Functions that begin with `read` receive a bearer token that has not been checked yet, and their first statement
  * checks it (authorized-read-store.ts). They take one round trip, and return undefined when the token is not valid. A
- * page with filters may have to be read further (`finishPage`). The other functions are for a caller who is known
- * already.
+ * page with filters, or of an earlier moment, may have to be read further (`finishPage`, `finishPositions`). The other
+ * functions are for a caller who is known already.
  */
 import type { InTurn } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'

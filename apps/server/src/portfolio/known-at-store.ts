@@ -9,7 +9,7 @@
  */
 import type { InTurn } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import type { TransactionItem } from './page-steps-store.ts'
+import { walkInSteps, type StepRows } from './page-steps-store.ts'
 import {
   createBinder,
   headColumns,
@@ -122,7 +122,8 @@ export async function readKnownAt(
   const { caller, issues, result: first } = authorized
   const page = toPage(first, limit)
   if (page.end !== undefined || first.hasMore !== true) return { caller, issues, result: { page, removed: undefined } }
-  const readFurther = async (inTurn: InTurn) => cutRows(await listInSteps(sql, token, asked, stepMax, inTurn), limit)
+  const readFurther = async (inTurn: InTurn) =>
+    cutRows(await walkInSteps(asked, inTurn, (next) => readStep(sql, token, next, stepMax)), limit)
   return { caller, issues, result: { page, readFurther, removed: undefined } }
 }
 
@@ -135,30 +136,25 @@ interface StepRow {
   until_id: string | null
 }
 
-/** The rows of a page from its beginning. */
-async function listInSteps(
+async function readStep(
   sql: Sql,
   { userKey }: Pick<UncheckedToken, 'userKey'>,
   asked: KnownAtRequest,
   stepMax: number,
-  inTurn: InTurn,
-): Promise<TransactionItem[]> {
-  const found: TransactionItem[] = []
-  for (let { after } = asked; ;) {
-    const binder = createBinder<KnownAtRequest>(1)
-    const next = { ...asked, after, limit: asked.limit - found.length }
-    const { step, rows } = nextRows(next, stepMax, binder)
-    const result = `select * from (
-      with ${step}
-      select t.*, step.occurred_at as until_at, step.id as until_id
-      from (select) always left join step on true left join (${rows}) t on true) t
-      order by ${newestFirst}`
-    const text = knownUserText({ columns: headColumns.v2, result })
-    const listed = await inTurn(() => sql.rows<StepRow>(text, [userKey, ...binder.toValues(next)]))
-    for (const { occurred_at, id, item } of listed) if (item !== null) found.push({ occurred_at, id, item })
-    const { until_at: occurredAt = null, until_id: id = null } = listed[0] ?? {}
-    if (occurredAt === null || id === null || found.length >= asked.limit) return found
-    after = { occurredAt, id }
+): Promise<StepRows> {
+  const binder = createBinder<KnownAtRequest>(1)
+  const { step, rows } = nextRows(asked, stepMax, binder)
+  const result = `select * from (
+    with ${step}
+    select t.*, step.occurred_at as until_at, step.id as until_id
+    from (select) always left join step on true left join (${rows}) t on true) t
+    order by ${newestFirst}`
+  const text = knownUserText({ columns: headColumns.v2, result })
+  const listed = await sql.rows<StepRow>(text, [userKey, ...binder.toValues(asked)])
+  const { until_at: occurredAt = null, until_id: id = null } = listed[0] ?? {}
+  return {
+    found: listed.flatMap(({ item, ...row }) => (item === null ? [] : [{ ...row, item }])),
+    until: occurredAt === null || id === null ? undefined : { occurredAt, id },
   }
 }
 

@@ -66,10 +66,25 @@ export async function listFurther(
 ): Promise<TransactionItem[]> {
   const { lead, isRare } = await inTurn(() => findLead(sql, user, asked, rareMax))
   if (isRare || (lead !== 'walk' && lead !== 'asset')) return inTurn(() => listRows(sql, user, lead, asked))
+  return walkInSteps(asked, inTurn, (step) => listStep(sql, user, { lead, max: stepMax }, step))
+}
+
+export interface StepRows {
+  found: TransactionItem[]
+  /** The last row that was looked at; undefined when the walk ends. */
+  until: TransactionPoint | undefined
+}
+
+/** The rows of a page from its beginning, some thousand rows at a time, each time in a turn. */
+export async function walkInSteps<Request extends UserPageRequest>(
+  asked: Request,
+  inTurn: InTurn,
+  readStep: (step: Request) => Promise<StepRows>,
+): Promise<TransactionItem[]> {
   const rows: TransactionItem[] = []
   for (let { after } = asked; ;) {
     const step = { ...asked, after, limit: asked.limit - rows.length }
-    const { found, until } = await inTurn(() => listStep(sql, user, { lead, max: stepMax }, step))
+    const { found, until } = await inTurn(() => readStep(step))
     rows.push(...found)
     if (until === undefined || rows.length >= asked.limit) return rows
     after = until
@@ -85,7 +100,7 @@ interface Step {
   max: number
 }
 
-async function listStep(sql: Sql, user: User, { lead, max }: Step, asked: ShapedRequest) {
+async function listStep(sql: Sql, user: User, { lead, max }: Step, asked: ShapedRequest): Promise<StepRows> {
   const [end] = await ask<Omit<TransactionItem, 'item'>>(sql, user, asked, `end ${lead} ${max}`, (binder) =>
     stepEnd(formOf(asked), { lead, max }, binder),
   )

@@ -227,7 +227,7 @@ const statement = positionsText(
 
 export interface PositionsAtPage {
   page: PositionsPage
-  /** Set when the page is not full, and further connections follow. Each statement has its turn. */
+  /** Set when further connections follow, which may have rows of this page or of a next one. Each statement has its turn. */
   readFurther?: (inTurn: InTurn) => Promise<PositionsPage>
 }
 
