@@ -409,6 +409,26 @@ ${path.join(real, 'bin', 'initdb')} "$@" && ln -sf ${ofRoot} pg_hba.conf
   assert.equal(await readFile(ofRoot, 'utf8'), 'untouched')
 })
 
+test('a new cluster, and one that was killed, wait once for the whole disk and not for each file', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux can')
+  await chmod(root, 0o755)
+  const binaries = path.join(root, 'telling')
+  const real = await findBinaries()
+  await cp(real, binaries, { recursive: true, verbatimSymlinks: true })
+  const program = `#!/bin/sh
+${path.join(real, 'bin', 'initdb')} "$@" && echo "$@" > initdb-words
+`
+  await writeFile(path.join(binaries, 'bin', 'initdb'), program, { mode: 0o755 })
+  const dataDirectory = path.join(root, 'flushed')
+  const server = await startEmbedded({ dataDirectory, log: silentLog, binaries })
+  t.after(() => server.stop())
+  assert.match(await readFile(path.join(dataDirectory, 'postgres', 'initdb-words'), 'utf8'), /--sync-method=syncfs/)
+  const db = openTestDatabase(server.connection)
+  t.after(() => db.close())
+  const { value } = await db.row<{ value: string }>("select current_setting('recovery_init_sync_method') as value")
+  assert.equal(value, 'syncfs')
+})
+
 test('root deletes a cluster and nothing else, whatever links its owner puts there meanwhile', async (t) => {
   if (process.getuid?.() !== 0) return t.skip('not root')
   await chmod(root, 0o755)
