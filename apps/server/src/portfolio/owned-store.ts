@@ -16,7 +16,7 @@ import type { Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { knownUserText } from './authorized-read-store.ts'
-import { dayOf, graded, heldColumns, heldCtes, ledBackCte, ofConnection, price } from './positions-at-store.ts'
+import { dayOf, graded, heldColumns, heldCtes, ledBack, ofConnection, price } from './positions-at-store.ts'
 
 export interface OwnedRequest {
   /** The latest moment that is wanted; undefined for the newest to which all accounts that may count were read. */
@@ -90,10 +90,10 @@ const nearReadings = `
 const total = 'h.liquid + h.staked'
 // From the judged reading. A reading of an account with several wallets finds a coin twice that is moved from one to
 // another while it is made, and only the sums of the judged reading were looked at.
-const ledBack = 'b.liquid + b.staked'
+const fromJudged = 'b.liquid + b.staked'
 // The judged reading may be such a one itself. Then it found more than the records come to, and a known cause, such as a
 // movement of unknown meaning that happens to have the same amount, does not make that certain.
-const recorded = `${ledBack} - h.excess`
+const recorded = `${fromJudged} - h.excess`
 // After midnight the price of the day may not be there yet. The present, or any moment of today, is worth its present
 // price, though the moment that is known may have been yesterday.
 const isPresent = `coalesce(${dayOf('$3::timestamptz')} = ${dayOf('$2::timestamptz')}, true)`
@@ -157,8 +157,8 @@ const movedWhileRead = `(${hasOpening} and exists (
 // What a reading near the moment found: the same as a reading before it did, or what the history leads back from. Where
 // it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows
 // of observed_balances are thinned out, but never at the newest readings.)
-const found = `case when r.before_at is not null and r.before_until >= coalesce(n.before_at, n.after_at) then h.before
-  when n.before_at is null and r.next_at <= n.after_at then least(${total}, r.next_liquid + r.next_staked) else 0 end`
+const found = `case when h.before_at is not null and h.before_until >= coalesce(n.before_at, n.after_at) then h.before
+  when n.before_at is null and h.next_at <= n.after_at then least(${total}, h.next_liquid + h.next_staked) else 0 end`
 
 // The judged reading itself may have found a coin twice beside the record of its move.
 const heldEarlier = `coalesce((
@@ -169,9 +169,9 @@ const heldEarlier = `coalesce((
 const ownedText = knownUserText({
   columns,
   result: `select * from (
-    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.may_count`, 'history')}, ${ledBackCte},
+    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.may_count`, 'history')},
     near as materialized (${nearReadings}),
-    counted as (
+    counted as materialized (
       select h.connection_key,
         case when $5::text is null then sum(v.value * held.most) filter (where not h.spam)
           else sum(held.most) filter (where ${isAsked}) end as amount,
@@ -180,15 +180,14 @@ const ownedText = knownUserText({
           else least(sum(held.least) filter (where ${isAsked}), ${keptWithoutDebts}) end as certain
       from moment m cross join (${graded('h.before <> 0')}) h
       join shown s on s.connection_key = h.connection_key
-      join around r on r.connection_key = h.connection_key and r.asset_key = h.asset_key
-      join led_back b on b.connection_key = h.connection_key and b.asset_key = h.asset_key
+      cross join lateral (${ledBack}) b
       left join near n on n.connection_key = h.connection_key
       join assets a on a.asset_key = h.asset_key
       cross join lateral (${price}) p
       cross join lateral (select ${unitValue} as value) u
       cross join lateral (select ${certainValue} as value) v
       cross join lateral (
-        select case when ${isLedgerProved} then ${ledBack} else greatest(${total}, ${ledBack}, ${found}) end as most,
+        select case when ${isLedgerProved} then ${fromJudged} else greatest(${total}, ${fromJudged}, ${found}) end as most,
           least(case when ${isLedgerProved} then ${recorded} else least(${total}, ${recorded}, ${found}) end,
             case when ${isUnsettled('q.asset_key = h.asset_key')} then ${heldEarlier} end) as least) held
       group by h.connection_key

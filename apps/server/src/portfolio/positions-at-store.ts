@@ -94,32 +94,34 @@ const around = ({ coveredFrom, next, absentAt }: (typeof beliefs)[Believed]): st
       and o.observed_at > ${at} and ${next} order by o.observed_at limit 1) n on true`
 
 const before = `coalesce(r.before_liquid, 0) + coalesce(r.before_staked, 0) as before`
+/** The readings around, which each position carries with it. */
+const aroundColumns = ['before_at', 'before_until', 'next_at', 'next_liquid', 'next_staked']
+const columnsOf = (table: string): string => aroundColumns.map((name) => `${table}.${name}`).join(', ')
 
 // Where to start from: `from_at` is the moment itself when a reading covers it, so that nothing lies in between.
 const anchored = `
   select r.connection_key, r.asset_key, false as is_derived, r.before_at as read_at, r.covered_from as from_at,
-    r.before_liquid as liquid, r.before_staked as staked, ${before}
+    r.before_liquid as liquid, r.before_staked as staked, ${before}, ${columnsOf('r')}
   from around r where r.before_until >= ${at} and r.before_at is not null
   union all
-  select r.connection_key, r.asset_key, true, r.next_at, r.next_at, r.next_liquid, r.next_staked, ${before}
+  select r.connection_key, r.asset_key, true, r.next_at, r.next_at, r.next_liquid, r.next_staked, ${before},
+    ${columnsOf('r')}
   from around r where r.next_at is not null and (r.before_at is null or r.before_until < ${at})
   union all
   select r.connection_key, r.asset_key, true, r.balances_at, r.balances_at, coalesce(r.before_liquid, 0),
-    coalesce(r.before_staked, 0), ${before}
+    coalesce(r.before_staked, 0), ${before}, ${columnsOf('r')}
   from around r where r.next_at is null and r.balances_at < ${at}
   union all
-  select r.connection_key, r.asset_key, true, r.absent_at, r.absent_at, 0, 0, ${before}
+  select r.connection_key, r.asset_key, true, r.absent_at, r.absent_at, 0, 0, ${before}, ${columnsOf('r')}
   from around r where r.next_at is null and r.before_at is null and r.absent_at > ${at}`
 
-/** From the last reading that is believed, whatever the readings before it have found. SQL over `read_at` of `wanted`. */
+/** From `read_at` of the connection `s`, whatever the readings before it have found, for the position `h`. */
 const anchoredLast = `
-  select r.connection_key, r.asset_key, true as is_derived, w.read_at, w.read_at as from_at,
-    coalesce(l.liquid, 0) as liquid, coalesce(l.staked, 0) as staked, ${before}
-  from around r
-  join wanted w on w.connection_key = r.connection_key
+  select h.connection_key, h.asset_key, s.read_at as from_at, coalesce(l.liquid, 0) as liquid, coalesce(l.staked, 0) as staked
+  from (select) one
   left join lateral (
-    select o.liquid, o.staked from observed_balances o where ${ofConnection('o', 'r')} and o.asset_key = r.asset_key
-      and o.observed_at <= w.read_at order by o.observed_at desc limit 1) l on true`
+    select o.liquid, o.staked from observed_balances o where ${ofConnection('o', 'h')} and o.asset_key = h.asset_key
+      and o.observed_at <= s.read_at order by o.observed_at desc limit 1) l on true`
 
 const sumOf = (from: string): string => `coalesce((select sum(m.amount) from ${from}), 0)`
 const postingsOf = `postings m where m.user_key = $1::bigint and m.asset_key = f.asset_key
@@ -140,9 +142,8 @@ const moved = `
 
 const stakedMoved = sumOf(`${postingsOf} and m.staked and ${between('m.occurred_at')}`)
 
-const held = (anchor: string): string => `
-  select f.connection_key, f.asset_key, f.is_derived, f.read_at, f.before,
-    f.liquid + f.sign * (f.moved - f.staked_moved) as liquid, f.staked + f.sign * f.staked_moved as staked
+const held = (anchor: string, columns: string): string => `
+  select ${columns} f.liquid + f.sign * (f.moved - f.staked_moved) as liquid, f.staked + f.sign * f.staked_moved as staked
   from (
     select f.*, ${moved} as moved, ${stakedMoved} as staked_moved
     from (
@@ -158,13 +159,18 @@ export const price = `
       where c.asset_id = a.id and c.next_day between ${dayOf(at)} and ${dayOf(at)} + 1
       order by c.next_day = ${dayOf(`(${at} + interval '12 hours')`)} desc limit 1) end as price_in_usd`
 
+const heldOf = `f.connection_key, f.asset_key, f.is_derived, f.read_at, f.before, ${columnsOf('f')},`
+
 /** CTEs that end with `held`, over `shown` with the columns below. Both moments are SQL. */
 export const heldCtes = (moments: { at: string; now: string }, condition: string, believed: Believed): string =>
   `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
    wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
-   around as materialized (${around(beliefs[believed])}), held as materialized (${held(anchored)})`
-/** `led_back`, after those of `history`: where the history leads back to from the last reading that is believed. */
-export const ledBackCte = `led_back as materialized (${held(anchoredLast)})`
+   around as materialized (${around(beliefs[believed])}), held as materialized (${held(anchored, heldOf)})`
+/**
+ * Where the history leads back to from the last reading that is believed. A look-up for each position: PostgreSQL
+ * expects a handful of rows of a CTE, and compared each with each.
+ */
+export const ledBack = `${held(anchoredLast, '')} offset 0`
 export const heldColumns = 'c.balances_since, c.history_from, c.proved_since'
 
 // A verdict is about the time since everything adds up, or since balances were first read where something does not. At an
@@ -181,8 +187,10 @@ export const graded = (also = 'false'): string => `
     coalesce(g.excess, 0) as excess
   from held h
   join wanted s on s.connection_key = h.connection_key
-  left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key
-  left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
+  left join lateral (
+    select p.spam from holdings p where ${ofConnection('p', 'h')} and p.asset_key = h.asset_key offset 0) present on true
+  left join lateral (
+    select g.* from asset_grades g where ${ofConnection('g', 'h')} and g.asset_key = h.asset_key offset 0) g on true
   where (h.liquid <> 0 or h.staked <> 0 or ${also})
     and not (h.is_derived and h.liquid + h.staked < 0 and coalesce(g.uninvited, false))`
 
