@@ -40,8 +40,11 @@ const books: Readonly<Record<string, (body: Body) => Booked>> = {
       plus(body, 'toAsset', 'toAmount'),
       minus(body, 'fromAsset', 'fromAmount'),
     ]),
+  // The simulator calls the dividends that show a reward once more by this word alone.
   dividend: (body) =>
-    one('dividends', text(body, 'id'), true, [(body['direction'] === -1 ? minus : plus)(body, 'asset', 'amount')]),
+    one('dividends', text(body, 'id'), body['enInfo'] !== 'Flexible', [
+      (body['direction'] === -1 ? minus : plus)(body, 'asset', 'amount'),
+    ]),
   dust: bookDust,
   reward: bookReward,
   fiatOrder: bookFiatOrder,

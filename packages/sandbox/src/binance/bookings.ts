@@ -35,7 +35,7 @@ export function movesOf(event: AccountEvent): Move[] {
     case 'payment':
       return movesOfPayment(event)
     case 'dividend':
-      return [spot(event.asset, event.amount, BigInt(event.direction))]
+      return event.repeated === true ? [] : [spot(event.asset, event.amount, BigInt(event.direction))]
     case 'dust':
       return event.details.flatMap(({ asset, amount, received }) => [spot(asset, amount, -1n), spot('BNB', received)])
     case 'subscription':

@@ -120,6 +120,8 @@ export interface Dividend {
   amount: string
   info: string
   direction: 1 | -1
+  /** It shows a reward of Simple Earn once more, and moves nothing. */
+  repeated?: true
 }
 
 /** Small remainders were turned into BNB. The service charge is already deducted from `received`. */
@@ -196,6 +198,13 @@ export function fiat(
 export function dividend(at: string, what: string, info: string, direction: 1 | -1 = 1): StoryEvent {
   const [amount, asset] = split(what)
   return { at, kind: 'dividend', asset, amount, info, direction }
+}
+
+/** Binance lists each bonus reward among the dividends too, some hours later (https://github.com/ccxt/ccxt/issues/25793). */
+export function bonus(at: string, shownAt: string, what: string): StoryEvent[] {
+  const [amount, asset] = split(what)
+  const shown = { kind: 'dividend', asset, amount, info: 'Flexible', direction: 1, repeated: true } as const
+  return [reward(at, what, { type: 'BONUS' }), { at: shownAt, ...shown }]
 }
 
 export function subscribe(

@@ -138,7 +138,7 @@ describe('/sapi/v1, the wallet', () => {
   it('asset/assetDividend', async () => {
     const range = { startTime: Date.UTC(2022, 11, 1), endTime: Date.UTC(2023, 2, 1) }
     const answer = await account.ask<{ rows: object[]; total: number }>('/sapi/v1/asset/assetDividend', range)
-    assert.deepEqual([answer.rows.length, answer.total], [3, 3])
+    assert.deepEqual([answer.rows.length, answer.total], [4, 4])
     // `direction`: https://developers.binance.com/docs/zh-CN/wallet/asset/assets-divided-record
     for (const row of answer.rows) {
       assertShape(row, {

@@ -3,6 +3,7 @@
  * over the years everything that Binance keeps a list of. Amounts and times are the same in every account; ids differ.
  */
 import {
+  bonus,
   buy,
   convert,
   deposit,
@@ -172,8 +173,8 @@ const earn: StoryEvent[] = [
     reward(`${date} 01:05:00.000`, `0.0000${String(index * 3 + 125).padStart(4, '0')} BTC`, { type: 'REALTIME' }),
   ),
   ...every(monthly, '2023-02-01', '2024-02-01', (date) =>
-    reward(`${date} 01:10:00.000`, '0.10000000 USDT', { type: 'BONUS' }),
-  ),
+    bonus(`${date} 01:10:00.000`, `${date} 03:10:00.000`, '0.10000000 USDT'),
+  ).flat(),
   reward('2023-02-02 01:15:00.000', '0.02000000 USDT', { type: 'REWARDS' }),
   subscribe('2024-10-01 12:00:00.000', 'locked', '60 DOT', first),
   ...every({ days: 1 }, '2024-10-02', '2024-12-01', (date, index) =>

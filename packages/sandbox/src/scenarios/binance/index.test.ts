@@ -44,6 +44,8 @@ function movesOfAnswer(kind: string, body: Record<string, string>): [asset: stri
   }
   if (kind === 'convert') return [minus('fromAsset', 'fromAmount'), plus('toAsset', 'toAmount')]
   if (kind === 'dividend') {
+    // A reward that is shown once more.
+    if (body['enInfo'] === 'Flexible') return []
     return [(body['direction'] as unknown) === 1 ? plus('asset', 'amount') : minus('asset', 'amount')]
   }
   if (kind === 'reward') return ['rewards' in body ? plus('asset', 'rewards') : plus('asset', 'amount')]
