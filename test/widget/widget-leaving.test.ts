@@ -12,7 +12,7 @@ import {
   seeHeading,
   sendTestKey,
 } from './widget-person.ts'
-import { holdReading, useWidgetWorld, lose } from './widget-world.ts'
+import { holdReading, useWidgetWorld, lose, type WidgetWorld } from './widget-world.ts'
 
 describe('leaving the widget, coming back and timing out', () => {
   const { visit } = useWidgetWorld()
@@ -87,23 +87,40 @@ describe('leaving the widget, coming back and timing out', () => {
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
     }))
 
+  const reachConnectedTwice = async (page: Page, here: WidgetWorld): Promise<Page> => {
+    await beginAtDemo(page, here)
+    await reachChoice(page)
+    await chooseKraken(page)
+    await sendTestKey(page, 'A new account')
+    await seeHeading(page, 'Connected')
+    const opened = page.waitForEvent('popup')
+    await page.evaluate('void window.open(location.href)')
+    const second = await opened
+    await seeHeading(second, 'Connected')
+    return second
+  }
+
   it('finished in one tab is finished in a second one, also after a reload', () =>
     visit(async (page, here) => {
-      await beginAtDemo(page, here)
-      await reachChoice(page)
-      await chooseKraken(page)
-      await sendTestKey(page, 'A new account')
-      await seeHeading(page, 'Connected')
-      const opened = page.waitForEvent('popup')
-      await page.evaluate('void window.open(location.href)')
-      const second = await opened
-      await seeHeading(second, 'Connected')
+      const second = await reachConnectedTwice(page, here)
       await button(page, 'Finish').click()
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       await second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
       await seeHeading(second, 'All done')
       await second.reload()
       await seeHeading(second, 'All done')
+    }))
+
+  it('declined in one tab is declined in a second one, also after a reload', () =>
+    visit(async (page, here) => {
+      const second = await reachConnectedTwice(page, here)
+      await button(page, 'Not now').click()
+      await button(page, 'Leave').click()
+      await page.getByText('Nothing was shared. You can connect whenever you like.').waitFor()
+      await second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+      await seeHeading(second, 'Nothing was shared')
+      await second.reload()
+      await seeHeading(second, 'Nothing was shared')
     }))
 
   it('reloaded while “Finish” is under way ends at the application', () =>

@@ -60,7 +60,8 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     if (running.stopped === null) writeKept({ ...kept, view: entry.view, hasAsked: conclude.hasAsked() })
   }, [api, session.client, entry, codeSentTo, running.stopped])
   const finish = (): void => conclude(() => api.finish())
-  const onSession = useTaking(setSession, () => conclude.noteFinished(finish))
+  const decline = (): void => conclude(() => api.decline())
+  const onSession = useTaking(setSession, (ended) => conclude.noteEnded(ended, { finished: finish, declined: decline }))
   const isOver = running.stopped !== null
   useFollowing(api, { session, screen, isOver }, onSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
@@ -113,15 +114,17 @@ export function useFlow(api: SessionApi, start: Start): Flow {
         go({ name: 'summary' })
       }),
     finish,
-    decline: () => conclude(() => api.decline()),
+    decline,
   }
   return { api, session, draft, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
 }
 
+type Outcome = Ended['outcome']
+
 interface Conclude {
   (ask: () => Promise<{ redirect_to: string }>): void
-  /** The service says that the session is finished; `finish` asks for its answer again. */
-  noteFinished: (finish: () => void) => void
+  /** The service says how the session has ended; `askAgain` asks for that answer again. */
+  noteEnded: (ended: Outcome, askAgain: Readonly<Record<Outcome, () => void>>) => void
   hasAsked: () => boolean
 }
 
@@ -149,22 +152,22 @@ function useConclusion(
       end(toEnded(redirect_to))
       leave(session, redirect_to)
     })
-  const noteFinished = (finish: () => void): void => {
-    if (standing.current === 'lost') finish()
+  const noteEnded: Conclude['noteEnded'] = (outcome, askAgain) => {
+    if (standing.current === 'lost') askAgain[outcome]()
     // Another tab of this session has the answer.
-    else if (standing.current === 'open') end({ outcome: 'finished', home: null })
+    else if (standing.current === 'open') end({ outcome, home: null })
   }
-  return Object.assign(conclude, { noteFinished, hasAsked: () => standing.current !== 'open' })
+  return Object.assign(conclude, { noteEnded, hasAsked: () => standing.current !== 'open' })
 }
 
-/** Takes the news of a session, until it is finished. */
+/** Takes the news of a session, until it has ended. */
 function useTaking(
   setSession: (session: ConnectSession) => void,
-  onFinished: () => void,
+  onEnded: (ended: Outcome) => void,
 ): (session: ConnectSession) => void {
-  const finished = useRef(onFinished)
-  finished.current = onFinished
-  return useCallback((now) => (now.ended === 'finished' ? finished.current() : setSession(now)), [setSession])
+  const ended = useRef(onEnded)
+  ended.current = onEnded
+  return useCallback((now) => (now.ended === null ? setSession(now) : ended.current(now.ended)), [setSession])
 }
 
 /** What follows the answer to "add": the provider's page, the checking list, or the error. */
