@@ -45,6 +45,7 @@ describe('a webhook', () => {
       'its signature is not base64',
       () => [{ headers: { ...signed(body), 'webhook-signature': 'v1,%' }, body }, secret, { nowMs }],
     ],
+    ['the secret is empty', () => [{ headers: signed(body, 'whsec_'), body }, 'whsec_', { nowMs }]],
     ['its time is not a number', () => [{ headers: { ...signed(body), 'webhook-timestamp': 'now' }, body }, secret]],
   ]
   for (const [why, request] of forged) {
