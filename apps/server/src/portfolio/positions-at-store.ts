@@ -202,8 +202,8 @@ const item = positionItem({
 
 /** Of how many assets a statement reckons what was held, where the first of its connections does not have more. */
 const assetsMax = 2_000
-/** What each connection counts for at least: it may have held thousands that it no longer has. */
-const assetsMin = 100
+/** A connection may have held thousands of assets that it no longer has. */
+const connectionsMax = 20
 
 const isAskedFor = `($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))`
 
@@ -212,8 +212,10 @@ const isAskedFor = `($9::text[] is null or s.provider_id = any($9::text[])) and 
 const near = `
   select n.id from (
     select s.id, sum(n.assets) over (order by s.id) - n.assets as before
-    from shown s, lateral (select greatest(count(*), ${assetsMin}) as assets from holdings h where ${ofConnection('h', 's')}) n
-    where ($6::text is null or s.id >= $6::text) and ${isAskedFor}) n
+    from (select s.* from shown s where ($6::text is null or s.id >= $6::text) and ${isAskedFor}
+      order by s.id limit ${connectionsMax}) s,
+    lateral (select count(*) as assets from (
+      select from holdings h where ${ofConnection('h', 's')} limit ${assetsMax}) h) n) n
   where n.before < ${assetsMax}`
 
 const statement = positionsText(

@@ -196,25 +196,33 @@ describe('positions at a moment', async () => {
     assert.deepEqual(toHeld(await listAt(access, readMs - 2 * dayMs)), { BOUGHT: '1', BTC: '2', GIFT: '1' })
   })
 
-  it('of many wallets with thousands of tokens are read a few wallets at a time, each time in a turn', async () => {
-    const ann = await addUser(db, 'wallets')
+  /** A user whose wallets all hold the tokens X0, X1 … where `name` is X. */
+  async function addWallets(name: string, wallets: number, tokens: number) {
+    const user = await addUser(db, name)
     const readAt = new Date(db.clock.now()).toISOString()
-    const [wallets, tokens] = [6, 1_500]
-    for (let key = 1; key <= wallets; key += 1)
-      await addConnection(db, ann, { key, id: `con_w${key}`, balancesAt: readAt })
-    await db.execute('update connections set balances_since = balances_at where user_key = $1', [ann.userKey])
+    for (let key = 1; key <= wallets; key += 1) {
+      await addConnection(db, user, { key, id: `con_${name}${key}`, balancesAt: readAt })
+    }
+    await db.execute('update connections set balances_since = balances_at where user_key = $1', [user.userKey])
     await addAssets(
       db,
-      Array.from({ length: tokens }, (_, token) => `W${token}`),
+      Array.from({ length: tokens }, (_, token) => `${name}${token}`),
     )
     for (const table of ['holdings (changed_at,', 'observed_balances (observed_at,']) {
       await db.execute(
         `insert into ${table} user_key, connection_key, asset_key, liquid, staked)
-         select $2::timestamptz, $1::bigint, n, asset_key, n, 0 from assets, generate_series(1, ${wallets}) n where id like 'test:W%'`,
-        [ann.userKey, readAt],
+         select $2::timestamptz, $1::bigint, n, asset_key, n, 0 from assets, generate_series(1, ${wallets}) n
+         where id like 'test:${name}%'`,
+        [user.userKey, readAt],
       )
     }
     await db.execute('analyze holdings; analyze observed_balances; analyze assets')
+    return { user, readAt }
+  }
+
+  it('of many wallets with thousands of tokens are read a few wallets at a time, each time in a turn', async () => {
+    const [wallets, tokens] = [6, 1_500]
+    const { user: ann, readAt } = await addWallets('W', wallets, tokens)
     const listPage = async (limit: number, after: PositionPoint | undefined, assetSymbols?: string[]) => {
       const reading = await portfolio.readPositionsAt(ann.access, { limit, after, assetSymbols, asOf: readAt })
       assert.ok(reading !== undefined)
@@ -226,7 +234,7 @@ describe('positions at a moment', async () => {
       const rows = JSON.parse(`[${items}]`) as { connection_id: string; asset_symbol: string }[]
       return { rows: rows.map((row) => `${row.connection_id} ${row.asset_symbol}`), end, turns }
     }
-    const all = Array.from({ length: wallets }, (_, wallet) => `con_w${wallet + 1} W7`)
+    const all = Array.from({ length: wallets }, (_, wallet) => `con_W${wallet + 1} W7`)
     for (const limit of [1, 2, 3, 4, wallets, 100]) {
       const walked: string[] = []
       let after: PositionPoint | undefined
@@ -247,6 +255,15 @@ describe('positions at a moment', async () => {
       const scanned = await countScanned(db, statement)
       assert.ok(scanned < 40_000, `${scanned} rows`)
     }
+  })
+
+  it('of a hundred wallets with hundreds of tokens count only the tokens of the next twenty', async () => {
+    const { user, readAt } = await addWallets('V', 100, 600)
+    const request = { limit: 100, after: undefined, asOf: readAt }
+    const [first] = await recordStatements(() => portfolio.readPositionsAt(user.access, request))
+    assert.ok(first !== undefined)
+    const scanned = await countScanned(db, first)
+    assert.ok(scanned < 75_000, `${scanned} rows`)
   })
 
   it('of a year ago read one row per day since, over 50,000 transactions', async () => {
