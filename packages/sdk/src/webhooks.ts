@@ -79,7 +79,7 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, nowMs = Date.now
 
 async function importKey(secret: string): ReturnType<typeof crypto.subtle.importKey> {
   const bytes = toBytes(secret.replace(/^whsec_/, ''), 'the secret')
-  // Anyone can sign with it, and not every runtime refuses it.
+  // Anyone can sign with it. WebCrypto refuses it too, with an error of its own (HMAC, "Import Key": DataError).
   if (bytes.length === 0) throw new WebhookError('the secret is empty')
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
