@@ -153,8 +153,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
 }
 
 /**
- * Checks only the form of the id, which is one word: the user's own page shows it in a sentence. Whether an asset was ever seen depends on what other users hold, so an unseen asset
- * gets the same answer as one that this user does not hold.
+ * Checks only the form of the id, which is one word: the user's own page shows it in a sentence. Whether an asset was
+ * ever seen depends on what other users hold, so an unseen asset gets the same answer as one that this user does not
+ * hold.
  */
 function checkAsset(assetId: string | null): void {
   if (assetId === null || (isAssetId(assetId) && !/[\p{C}\p{Z}]/u.test(assetId))) return
