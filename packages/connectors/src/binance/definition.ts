@@ -101,6 +101,8 @@ export const binanceDefinition = {
   // Flexible products, which count as liquid here, grow in the Earn wallet every minute
   // (binance.com/en/earn/simple-earn, "What rewards can I earn"). The list of rewards has one row for each day.
   accrues: 'held',
+  // 2: a dividend that repeats a reward of Simple Earn does not count.
+  connectorVersion: 2,
   baseUrl: 'https://api.binance.com',
 } as const satisfies ProviderDefinition
 
