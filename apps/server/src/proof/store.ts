@@ -112,21 +112,22 @@ export async function weigh(
  * Those of these assets that moved only in transactions in which the wallet paid no fee and gave nothing that is known,
  * or in no transaction at all: after an event of the amount zero, a contract may report any balance. That an unknown
  * token was given says nothing: its contract may report what it likes in the name of any address.
+ *
+ * A look-up for each transaction: PostgreSQL expects few of them, and compared each with each.
  */
 export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: readonly number[]): Promise<number[]> {
   const rows = await sql.rows<{ asset_key: number }>(
-    `with moved as materialized (
-       select asset_key, transaction_id from postings
+    `with moved as (
+       select transaction_id, array_agg(asset_key) as asset_keys from postings
        where user_key = $1::bigint and connection_key = $2::integer and asset_key = any($3::integer[])
-     ), paid as materialized (
-       select distinct m.transaction_id from (select distinct transaction_id from moved) m
-       join postings p on p.user_key = $1::bigint and p.transaction_id = m.transaction_id and p.amount <> 0
-       join assets a on a.asset_key = p.asset_key
-       where p.side = 'f' or (p.side = 'o' and a.id ~ '^(crypto|fiat):')
+       group by transaction_id
      )
      select q.asset_key from unnest($3::integer[]) as q (asset_key)
-     left join moved m on m.asset_key = q.asset_key left join paid on paid.transaction_id = m.transaction_id
-     group by q.asset_key having count(paid.transaction_id) = 0`,
+     where q.asset_key <> all(array(
+       select distinct unnest(m.asset_keys) from moved m where exists (
+         select from postings p join assets a on a.asset_key = p.asset_key
+         where p.user_key = $1::bigint and p.transaction_id = m.transaction_id and p.amount <> 0
+           and (p.side = 'f' or (p.side = 'o' and a.id ~ '^(crypto|fiat):')) offset 0)))`,
     [...keysOf(ref), [...assetKeys]],
   )
   return rows.map((row) => row.asset_key)
