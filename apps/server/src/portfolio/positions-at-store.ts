@@ -200,7 +200,7 @@ const item = positionItem({
     || '","grade":' || ${text('h.grade')}`,
 })
 
-/** Of how many assets a statement reckons what was held, where the first of its connections does not have more. */
+/** A statement takes no further connection once those that it has hold as many assets. */
 const assetsMax = 2_000
 /** A connection may have held thousands of assets that it no longer has. */
 const connectionsMax = 20
