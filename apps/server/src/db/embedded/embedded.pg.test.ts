@@ -534,6 +534,7 @@ test('a copy of PostgreSQL in which a file was cut short is made anew, and an ol
   t.after(() => Promise.all([killed, present].map((draft) => rm(draft, { recursive: true, force: true }))))
   await Promise.all([killed, present].map((draft) => mkdir(path.join(draft, 'native'), { recursive: true })))
   await utimes(killed, 0, 0)
+  await utimes(present, new Date(), new Date())
   assert.equal(await ensureReachable(binaries, nobody), copy)
   assert.equal((await stat(initdb)).size, size)
   assert.deepEqual([killed, present].map(existsSync), [false, true])
