@@ -15,6 +15,7 @@ import {
   type Window,
 } from '@assay/connectors'
 import { type Fault, minuteMs, SourceError, transactionTypes, type TransactionType } from '@assay/core'
+import { cleanField, examineFields, isReady } from '@assay/core/credentials'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
@@ -92,6 +93,7 @@ type Part = keyof typeof parts
 export function describeContract(provider: ProviderUnderTest, only = Object.keys(parts) as readonly Part[]): void {
   describe(`the contract of a provider: ${provider.providerId}`, async () => {
     const world = await openWorld(provider)
+    checkForm(world)
     for (const part of only) parts[part](world)
   })
 }
@@ -188,6 +190,24 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
     },
   }
   return world
+}
+
+/** Always checked, because nobody gets further without it. */
+function checkForm(world: World): void {
+  const { connection_types: ways, credential_fields: fields } = getDefinition(world.providerId).metadata
+  const isSignIn = !('start' in world.simulator) && world.simulator.signIn === true
+  if (!ways.includes('api_key') || isSignIn) return
+  it('a key that the provider gave passes the form in which a person enters it', async () => {
+    const account = await world.simulatorUnderTest.newAccount('default')
+    const given = await account.authorize(() => assert.fail('a key needs no sign-in'))
+    assert.ok(given.type === 'api_key')
+    const values: Readonly<Record<string, string>> = {
+      ...{ api_key: given.apiKey, secret_key: given.secretKey, passphrase: given.passphrase ?? '' },
+    }
+    const examined = fields.map((field) => ({ ...field, value: cleanField(field.name, values[field.name] ?? '') }))
+    const remarks = examineFields(examined)
+    assert.ok(isReady(remarks), JSON.stringify(remarks))
+  })
 }
 
 /** "Some hundreds" are what an integrator sees of the scenario `default`, wherever it is read. */

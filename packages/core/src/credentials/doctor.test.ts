@@ -49,6 +49,16 @@ describe('the credential doctor', () => {
     assert.deepEqual(codes(examineFields(keys('', key))), ['api_key: missing', 'secret_key: swapped'])
   })
 
+  it('where keys and secrets have one shape, neither is called swapped', () => {
+    const [one, other] = ['k3YA'.repeat(14), 'Secr3tA/'.repeat(7)]
+    const alike = (apiKey: string, secretKey: string): FieldToExamine[] =>
+      keys(apiKey, secretKey).map((field) => ({ ...field, shape: keyShape }))
+    assert.deepEqual(codes(examineFields(alike(one, other))), ['api_key: looks_right', 'secret_key: looks_right'])
+    assert.deepEqual(codes(examineFields(alike(one, ''))), ['api_key: looks_right', 'secret_key: missing'])
+    assert.deepEqual(codes(examineFields(alike('', other))), ['api_key: missing', 'secret_key: looks_right'])
+    assert.deepEqual(codes(examineFields(alike(one, other.slice(1)))), ['api_key: looks_right', 'secret_key: too_short'])
+  })
+
   it('a value that is too short or too long is reported with both lengths', () => {
     const [short] = examineFields(keys(key.slice(1), secret))
     assert.deepEqual(short, { field: 'api_key', code: 'too_short', level: 'stop', got: 55, expected: 56 })

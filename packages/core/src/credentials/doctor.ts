@@ -173,10 +173,17 @@ function isSwapped(fields: readonly FieldToExamine[]): boolean {
   if (key === undefined || secret === undefined) return false
   const [keyShape, secretShape] = [key.shape ?? null, secret.shape ?? null]
   if (keyShape === null || secretShape === null) return false
-  const keyFitsSecret = fitsShape(secretShape, key.value) || findPem(key.value) === 'whole'
-  const secretFitsKey = fitsShape(keyShape, secret.value)
   // One of the two is enough while the other is still empty.
-  return (keyFitsSecret && (secretFitsKey || secret.value === '')) || (secretFitsKey && key.value === '')
+  const isKeyElsewhere = key.value === '' || fitsSecret(secretShape, key.value)
+  const isSecretElsewhere = secret.value === '' || fitsShape(keyShape, secret.value)
+  // Where keys and secrets have one shape, each is at home in both fields.
+  const isKeyAtHome = key.value === '' || fitsShape(keyShape, key.value)
+  const isSecretAtHome = secret.value === '' || fitsSecret(secretShape, secret.value)
+  return isKeyElsewhere && isSecretElsewhere && !(isKeyAtHome && isSecretAtHome)
+}
+
+function fitsSecret(shape: KeyShape, value: string): boolean {
+  return fitsShape(shape, value) || findPem(value) === 'whole'
 }
 
 function swappedRemark({ name, value }: FieldToExamine): Remark | undefined {
