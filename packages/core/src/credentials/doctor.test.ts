@@ -56,7 +56,10 @@ describe('the credential doctor', () => {
     assert.deepEqual(codes(examineFields(alike(one, other))), ['api_key: looks_right', 'secret_key: looks_right'])
     assert.deepEqual(codes(examineFields(alike(one, ''))), ['api_key: looks_right', 'secret_key: missing'])
     assert.deepEqual(codes(examineFields(alike('', other))), ['api_key: missing', 'secret_key: looks_right'])
-    assert.deepEqual(codes(examineFields(alike(one, other.slice(1)))), ['api_key: looks_right', 'secret_key: too_short'])
+    assert.deepEqual(codes(examineFields(alike(one, other.slice(1)))), [
+      'api_key: looks_right',
+      'secret_key: too_short',
+    ])
   })
 
   it('a value that is too short or too long is reported with both lengths', () => {
