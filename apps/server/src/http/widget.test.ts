@@ -69,6 +69,17 @@ describe('the hosted widget', () => {
     }
   })
 
+  it('no other window keeps hold of the user’s own page; an application that opened the flow waits for its window', async (t) => {
+    const app = await serveWidget(t)
+    for (const url of ['/connect/manage', '/connect/manage/?client_id=cli_known']) {
+      const { headers } = await app.inject(url)
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin', url)
+    }
+    for (const url of ['/connect', '/connect/callback?code=a&state=b']) {
+      assert.equal((await app.inject(url)).headers['cross-origin-opener-policy'], undefined, url)
+    }
+  })
+
   it('with display=iframe only the registered origin may frame it', async (t) => {
     const app = await serveWidget(t)
     const framed = 'display=iframe&web_message_origin=https%3A%2F%2Fapp.example'

@@ -48,6 +48,12 @@ const types: Readonly<Record<string, string>> = {
 }
 const yearSeconds = 31_536_000
 
+/**
+ * Belongs to its user alone. The page that opened it must not keep hold of its window: once the person has signed in, it
+ * could put a copy in the page's place. The other pages answer the window that opened them.
+ */
+const managePage = 'manage/index.html'
+
 /** Next to the package's own entry point, wherever npm has put it. */
 export function findWidgetDirectory(): string {
   return path.dirname(fileURLToPath(import.meta.resolve('@assay/connect')))
@@ -74,7 +80,7 @@ async function registerWidget(app: FastifyInstance, options: WidgetOptions): Pro
   const pages = [
     { route: root === '' ? '/' : root, file: 'index.html', folder: `${root}/` },
     { route: `${root}/callback`, file: 'callback/index.html', folder: `${root}/callback/` },
-    { route: `${root}/manage`, file: 'manage/index.html', folder: `${root}/manage/` },
+    { route: `${root}/manage`, file: managePage, folder: `${root}/manage/` },
   ]
   for (const { route, file, folder } of pages) {
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -83,6 +89,7 @@ async function registerWidget(app: FastifyInstance, options: WidgetOptions): Pro
       const framedBy = file === 'index.html' ? await findFrameOrigin(request, reply, options) : undefined
       void reply.header('Content-Security-Policy', toPolicy(options, framedBy))
       if (framedBy === undefined) void reply.header('X-Frame-Options', 'DENY')
+      if (file === managePage) void reply.header('Cross-Origin-Opener-Policy', 'same-origin')
       return sendFile(request, reply, withBase(page, folder))
     }
     app.get(route, { helmet, ...only }, answer)
