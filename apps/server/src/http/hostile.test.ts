@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { sendRaw, startTestServer } from './test-server.ts'
 
 it('an unexpected body does not hide a wrong path or method', async (t) => {
@@ -19,6 +19,32 @@ it('an unexpected body does not hide a wrong path or method', async (t) => {
   assert.equal(await send('POST', '/nowhere'), 404)
   assert.equal(await send('PUT', '/accounts/v2/rows'), 405)
   assert.equal(await send('OPTIONS', '/accounts/v2/rows'), 204)
+})
+
+describe('a request target that is a whole address (RFC 9112 §3.2.2)', () => {
+  const ask = async (t: TestContext, head: string, host = '127.0.0.1'): Promise<string> => {
+    const { url } = await startTestServer(t, { loopbackHostsOnly: true })
+    return sendRaw(url, `${head} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+  }
+  const address = 'http://127.0.0.1'
+
+  it('is answered like its path: 405, a preflight, 404', async (t) => {
+    const other = await ask(t, `PUT ${address}/accounts/v2/things/x`)
+    assert.match(other, /^HTTP\/1\.1 405 [^]*allow: DELETE, GET, HEAD, OPTIONS\r\n/i)
+    const preflight = 'Origin: https://app.example\r\nAccess-Control-Request-Method: GET'
+    const allowed = await ask(t, `OPTIONS ${address}/accounts/v2/rows`, `127.0.0.1\r\n${preflight}`)
+    assert.match(allowed, /^HTTP\/1\.1 204 [^]*access-control-allow-origin: \*\r\n/i)
+    const nowhere = await ask(t, `GET ${address}/accounts/v2/nowhere`)
+    assert.match(nowhere, /^HTTP\/1\.1 404 [^]*access-control-allow-origin: \*\r\n/i)
+    assert.match(await ask(t, `GET ${address}/accounts/v2/things/refresh`), /^HTTP\/1\.1 405 /)
+    assert.match(await ask(t, `GET ${address}?x=1`), /^HTTP\/1\.1 302 /)
+  })
+
+  it('is decided by its own host, whatever Host says', async (t) => {
+    const strange = await ask(t, 'GET http://evil.example/healthz')
+    assert.match(strange, /^HTTP\/1\.1 400 [^]*the Host header must be a loopback name/)
+    assert.match(await ask(t, `GET ${address}/healthz`, 'evil.example'), /^HTTP\/1\.1 200 /)
+  })
 })
 
 it('CONNECT, which is for proxies, is refused as malformed', async (t) => {

@@ -31,6 +31,7 @@ import { bodyBytesMax, sendProblem, toProblem, unknownPath } from './request/pro
 import { checkFraming, isLast } from './transport/framing.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
+import { readTarget } from './transport/target.ts'
 import { limitUnread, noteCaller, unreadLimits, type UnreadLimits } from './transport/unread.ts'
 import { systemRoutes } from './system/system.ts'
 import type { Tracer } from '../tracing/index.ts'
@@ -261,6 +262,7 @@ function createApp(
     genReqId: newRequestId,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
+    rewriteUrl: readTarget,
     // Queries are read by query.ts.
     routerOptions: { maxParamLength: paramLengthMax, querystringParser: () => noQuery },
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
