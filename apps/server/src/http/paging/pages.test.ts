@@ -135,12 +135,14 @@ describe('400', () => {
     assert.match(refusalOf(`cursor=${bare}`, { list }).message, /altered, or is of another/)
   })
 
-  it('a next value of another path, without a cursor, malformed, or nested in itself', () => {
+  it('a next value of another path, without a cursor, malformed, with a value that none has, or nested in itself', () => {
     const nested = `/accounts/v2/transactions?cursor=${encodeURIComponent(next)}`
     for (const value of [
       '/accounts/v2/assets?cursor=x',
       '/accounts/v2/transactions?limit=5',
       `${next}&x=1`,
+      `${next}&types=trade`,
+      next.replace('limit=5', 'limit=500'),
       nested,
       '/%',
     ]) {

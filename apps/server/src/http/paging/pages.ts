@@ -197,15 +197,15 @@ function findSentCursor(list: PagedEndpoint, asked: PageQuery, path: string): Se
   if (!value.startsWith('/')) return { parameter, cursor: value, inside: undefined }
 
   if (value.split('?', 1)[0] !== path) throw refuse([wrongParameter(parameter, `must be a next value of ${path}`)])
-  const inside = split(list, parseWhole(list, parameter, queryOf(value)))
+  const inside = splitWhole(list, parameter, queryOf(value))
   if (inside.cursor === undefined) throw refuse([wrongParameter(parameter, 'must be a next value with a cursor in it')])
   return { parameter, cursor: inside.cursor, inside }
 }
 
 /** Mistakes inside a whole value are named by the parameter that carried it: the caller sent no other. */
-function parseWhole(list: PagedEndpoint, parameter: string, text: string): Query {
+function splitWhole(list: PagedEndpoint, parameter: string, text: string): PageQuery {
   try {
-    return parseQuery(text, listParameters(list))
+    return split(list, parseQuery(text, listParameters(list)))
   } catch (error) {
     if (error instanceof Refusal) throw refuse([wrongParameter(parameter, 'must be a next value as it was given')])
     throw error
