@@ -32,6 +32,7 @@ async function hold(db: Database, user: TestUser, connection: TestConnection, he
 
 interface Position {
   connection_id: string
+  icon_url: string
   provider_id: string
   asset_symbol: string
   value_in_usd: string | null
@@ -124,6 +125,13 @@ describe('positions', () => {
     await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: `kraken:${symbol}`, liquid: '1', symbol }])
     assert.equal((await list())[0]?.asset_symbol, symbol)
     assert.equal((await listSources())[0]?.asset_symbol, symbol)
+  })
+
+  it('have an icon whose address is one segment of a path, whatever the code', async (t) => {
+    const { db, ann, list } = await open(t)
+    const code = String.raw`PURR/../U\S?D#%`
+    await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: `kraken:${code}`, liquid: '1', symbol: code }])
+    assert.equal((await list())[0]?.icon_url, '/icons/assets/kraken:PURR%2F..%2FU%5CS%3FD%23%25.svg')
   })
 
   it('of two assets with one symbol are two rows', async (t) => {

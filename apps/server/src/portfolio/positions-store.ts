@@ -57,8 +57,14 @@ export const text = (value: string): string => `coalesce(to_json(${value})::text
 const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
 const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
 
-/** Relative to the base URL. Characters that would end a path are encoded, as in http/system/icons.ts. */
-const iconUrl = `'/icons/assets/' || replace(replace(replace(a.id, '%', '%25'), '?', '%3F'), '#', '%23') || '.svg'`
+/**
+ * Relative to the base URL. Characters that would end a segment of a path are encoded, as in http/system/icons.ts; to
+ * browsers, a backslash is a slash.
+ */
+const iconUrl = `'/icons/assets/' || ${['?', '#', '/', '\\'].reduce(
+  (sql, character) => `replace(${sql}, '${character}', '${encodeURIComponent(character)}')`,
+  `replace(a.id, '%', '%25')`,
+)} || '.svg'`
 
 /**
  * A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text.

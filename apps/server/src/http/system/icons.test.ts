@@ -40,6 +40,7 @@ describe('an icon', () => {
     assert.match(await read('fiat:usd'), />\$<\/text>/)
     assert.match(await read('fiat:chf'), />CH<\/text>/)
     assert.match(await read('kraken:Z%?#é'), />ZÉ<\/text>/)
+    assert.match(await read(String.raw`kraken:/../P\q`), />PQ<\/text>/)
     assert.match(await read('evm:1:0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'), />5A<\/text>/)
     assert.doesNotMatch(await read('kraken:<script>alert(1)'), /<script/)
     assert.match(await read('kraken:--'), />\?<\/text>/)

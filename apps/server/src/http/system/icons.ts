@@ -17,9 +17,9 @@ export function toProviderIconUrl(providerId: string): string {
   return `/icons/providers/${encodeURIComponent(providerId)}.svg`
 }
 
-/** The same as SQL writes it (portfolio/positions-store.ts): only what would end a path is encoded. */
+/** The same as SQL writes it (portfolio/positions-store.ts): only what would end a segment of a path is encoded. */
 export function toAssetIconUrl(assetId: string): string {
-  return `/icons/assets/${assetId.replace(/[%?#]/g, (character) => encodeURIComponent(character))}.svg`
+  return `/icons/assets/${assetId.replace(/[%?#/\\]/g, (character) => encodeURIComponent(character))}.svg`
 }
 
 const maxAgeSeconds = 86_400
