@@ -8,8 +8,10 @@ import {
   add,
   findDecimal,
   isNegative,
+  isPositive,
   isZero,
   multiply,
+  subtract,
   zero,
   type Category,
   type Decimal,
@@ -308,13 +310,10 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   // A balance is without its debt (balances.ts): a loan brings as much as it makes owed.
   if (findAbout(providerId).lists?.ledger?.loans?.includes(word) === true) return []
   const amount = toAmount('amount', entry.amount)
-  const isOut = entry.direction === 'out' || isNegative(amount)
+  const isOut = isOutgoing(entry)
   const streams = new Set(getFacts(providerId).lists.map(({ stream }) => stream))
   const meaning = findMeaning(words, isOut, streams)
-  const context = { providerId, atMs: entry.timestamp }
-  const legs = toLegs(context, entry.currency, absolute(amount))
-  if (meaning === undefined || legs.length === 0) return []
-  const { fees, rebates } = toCharged(context, 'other', entry.fee ? [entry.fee] : [])
+  if (meaning === undefined || isZero(amount)) return []
   return [
     toDraft({
       naturalKey: `ledger:${key}`,
@@ -322,13 +321,39 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
       ...meaning,
       method: 'rule',
       confidence: meaning.type === 'uncategorized' ? 0.3 : 0.8,
-      inputs: [...(isOut ? [] : legs), ...rebates],
-      outputs: isOut ? legs : [],
-      fees,
+      ...toBooked(providerId, 'other', entry),
       providerReference: entry.referenceId ?? entry.id ?? null,
       description: word,
     }),
   ]
+}
+
+function isOutgoing({ direction, amount }: Entry): boolean {
+  return direction === 'out' || isNegative(toAmount('amount', amount))
+}
+
+/** What an entry moved. A fee that its amount contains is shown beside the rest, and the sum stays the same. */
+function toBooked(
+  providerId: string,
+  kind: FeeKind,
+  entry: Entry,
+): Pick<TransactionDraft, 'inputs' | 'outputs' | 'fees'> {
+  const context = { providerId, atMs: entry.timestamp }
+  const amount = absolute(toAmount('amount', entry.amount))
+  const isOut = isOutgoing(entry)
+  const { fees, rebates } = toCharged(context, kind, entry.fee ? [entry.fee] : [])
+  const moved = (size: Decimal): { inputs: Leg[]; outputs: Leg[] } => {
+    const legs = toLegs(context, entry.currency, size)
+    return isOut ? { inputs: [], outputs: legs } : { inputs: legs, outputs: [] }
+  }
+  if (findAbout(providerId).lists?.ledger?.feesAreWithin !== true) {
+    const { inputs, outputs } = moved(amount)
+    return { inputs: [...inputs, ...rebates], outputs, fees }
+  }
+  const charged = fees.reduce((sum, fee) => add(sum, fee.amount), zero)
+  const rest = isOut ? subtract(amount, charged) : add(amount, charged)
+  // A fee that is all that left, or more, is an amount itself.
+  return isPositive(rest) ? { ...moved(rest), fees } : { ...moved(amount), fees: [] }
 }
 
 /** The exchange's own type comes before ccxt's. Numeric types are left out, because they could mean a trade. */
@@ -345,13 +370,10 @@ function toConvertDrafts(providerId: string, records: readonly StoredRecord[]): 
   const outputs: Leg[] = []
   const fees: FeeLeg[] = []
   for (const { entry } of entries) {
-    const context = { providerId, atMs: entry.timestamp }
-    const amount = toAmount('amount', entry.amount)
-    const legs = toLegs(context, entry.currency, absolute(amount))
-    const isOut = entry.direction === 'out' || isNegative(amount)
-    if (isOut) outputs.push(...legs)
-    else inputs.push(...legs)
-    fees.push(...toCharged(context, 'conversion', entry.fee ? [entry.fee] : []).fees)
+    const booked = toBooked(providerId, 'conversion', entry)
+    inputs.push(...booked.inputs)
+    outputs.push(...booked.outputs)
+    fees.push(...booked.fees)
   }
   if (first === undefined || inputs.length + outputs.length === 0) return []
   const isWhole = inputs.length > 0 && outputs.length > 0

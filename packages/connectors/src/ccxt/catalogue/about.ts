@@ -43,6 +43,8 @@ export interface ListAbout {
   isByCurrency?: true
   /** Types of the exchange's entries that lend coins or take them back. They leave a balance without its debt as it is. */
   loans?: readonly string[]
+  /** The amount of an entry is the whole change of the balance, and the fee beside it is a part of that. */
+  feesAreWithin?: true
   /** ccxt asks another endpoint when a list is asked for from before this moment, and that one has nothing after it. */
   splitAt?: string
   /** Null where ccxt confuses the widest range of one call with how far back the history goes. */

@@ -23,7 +23,11 @@ export const bybit: About = {
     // "withdrawType: 0 on chain (default), 1 off chain, 2 all".
     withdrawals: { spanDays: 30, limit: 50, params: { withdrawType: 2 } },
     trades: { retentionDays: 730, limit: 100 },
-    ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50, loans: ['BORROW', 'REPAY'] },
+    // "change = cashFlow + funding - fee".
+    ledger: {
+      ...{ until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
+      ...{ loans: ['BORROW', 'REPAY'], feesAreWithin: true },
+    },
   },
   launched: '2018-03-01',
   wallets: [{}, { type: 'funding' }],
@@ -64,6 +68,8 @@ export const okx: About = {
       until: 'end',
       limit: 100,
       retentionDays: 90,
+      // In the documented bill of a purchase, `balChg` is `sz` with the negative `fee` added.
+      feesAreWithin: true,
       // ccxt asks for the bills of spot trades alone. Interest and conversions have no instrument type.
       params: { method: 'privateGetAccountBillsArchive' },
       without: ['instType'],
