@@ -289,6 +289,20 @@ describe('a reward that is listed as a dividend too', () => {
     assert.equal(derive([bonus(), shown(1), shown(2)]).length, 2)
     assert.equal(derive([shown(1), shown(2)]).length, 2)
   })
+
+  it('is not confused with a dividend that says that it is of something else', () => {
+    for (const enInfo of ['Launchpool', 'BNB Vault', 'ETH 2.0 Staking', 'SOLO airdrop', 'BHFT distribution']) {
+      assert.equal(derive([bonus(), shown(0, { enInfo })]).length, 2, enInfo)
+    }
+    for (const enInfo of ['Flexible', 'Bonus Tiered APR Rewards distribution', 'of a new kind', undefined]) {
+      assert.equal(derive([bonus(), shown(0, { enInfo })]).length, 1, enInfo)
+    }
+  })
+
+  it('does not repeat what is paid in real time, into Simple Earn', () => {
+    const paid = { asset: 'USDC', rewards: '0.027396', projectId: 'USDC001', type: 'REALTIME', time: atMs }
+    assert.equal(derive([record('earn_flexible', paid), shown(hourMs)]).length, 2)
+  })
 })
 
 describe('money', () => {

@@ -33,11 +33,12 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): readon
     case 'dividends': {
       const row = rows.parseDividend(body)
       if (isSwap(row.enInfo ?? '')) return [`swap:${row.enInfo ?? ''}`]
-      return isTaken(row) ? [`${stream}:${key}`] : creditKeys(row.asset, row.amount, row.divTime)
+      const mayRepeat = !isTaken(row) && mayBeOfEarn(row.enInfo ?? '')
+      return mayRepeat ? creditKeys(row.asset, row.amount, row.divTime) : [`${stream}:${key}`]
     }
     case 'earn_flexible': {
-      const { asset, rewards, time } = rows.parseFlexibleReward(body)
-      return creditKeys(asset, rewards, time)
+      const { asset, rewards, type, time } = rows.parseFlexibleReward(body)
+      return type === 'REALTIME' ? [`${stream}:${key}`] : creditKeys(asset, rewards, time)
     }
     case 'earn_locked': {
       const { asset, amount, time } = rows.parseLockedReward(body)
@@ -50,8 +51,9 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): readon
 
 /**
  * Binance lists rewards of Simple Earn that it pays into the spot wallet among the dividends once more, without an id in
- * common: all bonus rewards of flexible products (ccxt/ccxt#25793), some hours later. Two grids of cells, shifted by half
- * of one: rows that are near enough to be the same credit share a cell of at least one of them.
+ * common: all bonus rewards of flexible products, some hours later, and none of those in real time (ccxt/ccxt#25793). Two
+ * grids of cells, shifted by half of one: rows that are near enough to be the same credit share a cell of at least one of
+ * them.
  */
 const repeatedMaxMs = 12 * hourMs
 
@@ -60,6 +62,18 @@ function creditKeys(code: string, amount: string, time: string): [string, string
   const [atMs, cellMs] = [Number(time), 2 * repeatedMaxMs]
   return [`${key}:a${Math.floor(atMs / cellMs)}`, `${key}:b${Math.floor((atMs + repeatedMaxMs) / cellMs)}`]
 }
+
+/**
+ * What a dividend says is documented nowhere, so one that says nothing known may repeat a reward. But an equal amount of
+ * Launchpool on the same day is income of its own: dust of one unit is equal often.
+ */
+function mayBeOfEarn(words: string): boolean {
+  return earnWords.test(words) || !otherWords.test(words)
+}
+
+const earnWords = /earn|flexible|locked|\bapr\b/i
+const otherWords =
+  /launchpool|megadrop|vault|\bbeth\b|eth 2\.0|airdrop|distribution|fork|mining|rebate|referral|commission|cashback|voucher|gift/i
 
 export function toTransactions(records: readonly StoredRecord[]): TransactionDraft[] {
   const [first] = records
