@@ -264,6 +264,15 @@ const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
  */
 const convertSentence = /^conver(?:t|sion)\b/i
 
+/**
+ * Bitfinex ends each sentence with the wallet, and ccxt takes whatever is booked "on wallet exchange" for a trade, such as
+ * an airdrop. Its trades begin with the word: "Exchange 0.09 BTC for USD @ 1020.0 on wallet exchange".
+ */
+const ofExchangeWallet = /^(?!exchange\b)(.*) on wallet exchange$/i
+
+/** Bitfinex: "Transfer of 5.0 UST from wallet Exchange to Exchange SA(main->second) on wallet exchange". */
+const otherAccountSentence = /^transfer of [^(]{1,100} SA\(/i
+
 function isConversion(entry: Entry): boolean {
   return wordsOf(entry).some((word) => convertWords.test(word)) || convertSentence.test(entry.ownText ?? '')
 }
@@ -300,6 +309,12 @@ function findMeaning(words: readonly string[], isOut: boolean, streams: Readonly
   return says(innerWords) ? undefined : { type: 'uncategorized', category: 'other' }
 }
 
+/** Between two accounts of one person. Neither of them lists it among deposits and withdrawals. */
+function findTransfer({ ownText }: Entry, isOut: boolean): Meaning | undefined {
+  if (!otherAccountSentence.test(ownText ?? '')) return undefined
+  return { type: isOut ? 'send' : 'receive', category: 'transfer' }
+}
+
 type Meaning = Pick<TransactionDraft, 'type' | 'category'>
 
 function toEntryDrafts(providerId: string, key: string, entry: Entry): TransactionDraft[] {
@@ -312,7 +327,7 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   const amount = toAmount('amount', entry.amount)
   const isOut = isOutgoing(entry)
   const streams = new Set(getFacts(providerId).lists.map(({ stream }) => stream))
-  const meaning = findMeaning(words, isOut, streams)
+  const meaning = findMeaning(words, isOut, streams) ?? findTransfer(entry, isOut)
   if (meaning === undefined || isZero(amount)) return []
   return [
     toDraft({
@@ -357,8 +372,11 @@ function toBooked(
 }
 
 /** The exchange's own type comes before ccxt's. Numeric types are left out, because they could mean a trade. */
-function wordsOf({ ownType, type }: Entry): string[] {
-  return [ownType, type].filter((word) => typeof word === 'string').filter((word) => /[a-z]/i.test(word))
+function wordsOf({ ownType, ownText, type }: Entry): string[] {
+  const [, sentence] = type === 'trade' ? (ofExchangeWallet.exec(ownText ?? '') ?? []) : []
+  return (sentence === undefined ? [ownType, type] : [sentence])
+    .filter((word) => typeof word === 'string')
+    .filter((word) => /[a-z]/i.test(word))
 }
 
 function toConvertDrafts(providerId: string, records: readonly StoredRecord[]): TransactionDraft[] {
