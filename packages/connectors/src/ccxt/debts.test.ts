@@ -128,8 +128,12 @@ it('Bybit: entries of its ledger that lend or take back coins move nothing, and 
       .toTransactions([record], { addresses: new Set(), state: {} })
       .map(({ type, inputs, outputs }) => [type, ...[...inputs, ...outputs].map((leg) => String(leg.amount))])
   }
-  assert.deepEqual(derive('BORROW', '80000', 'in'), [])
-  assert.deepEqual(derive('REPAY', '80000', 'out'), [])
+  for (const borrowed of ['BORROW', 'MANUAL_LOANS_BORROW', 'AUTO_LOANS_BORROW']) {
+    assert.deepEqual(derive(borrowed, '80000', 'in'), [], borrowed)
+  }
+  for (const repaid of ['REPAY', 'MANUAL_LOANS_REPAY', 'AUTO_LOANS_REPAY']) {
+    assert.deepEqual(derive(repaid, '80000', 'out'), [], repaid)
+  }
   assert.deepEqual(derive('INTEREST', '0.5', 'out'), [['output_only', '0.5']])
   // A crypto loan is a product of its own, and no balance has its debt.
   assert.deepEqual(derive('LOANS_BORROW_FUNDS', '10', 'in'), [['uncategorized', '10']])

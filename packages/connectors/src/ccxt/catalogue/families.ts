@@ -11,7 +11,7 @@ import type { About, ListAbout } from './about.ts'
 // account/wallet-balance: "equity = walletBalance - spotBorrow + unrealisedPnl + Asset Option Value". ccxt takes the debt
 // from `borrowAmount`, "spot liabilities + derivatives liabilities", but `walletBalance` does not contain the latter. They
 // are what a loss on contracts owes, and make it negative. enum: "BORROW Manual loan borrow and auto loan borrow", "REPAY
-// Manual loan repay and auto loan repay".
+// Manual loan repay and auto loan repay"; in the change log of 23 October 2025, these are four types.
 export const bybit: About = {
   accountsOf: 'bybit',
   countsInClaims: true,
@@ -26,7 +26,11 @@ export const bybit: About = {
     // "change = cashFlow + funding - fee".
     ledger: {
       ...{ until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
-      ...{ loans: ['BORROW', 'REPAY'], feesAreWithin: true },
+      loans: [
+        ...['BORROW', 'MANUAL_LOANS_BORROW', 'AUTO_LOANS_BORROW'],
+        ...['REPAY', 'MANUAL_LOANS_REPAY', 'AUTO_LOANS_REPAY'],
+      ],
+      feesAreWithin: true,
     },
   },
   launched: '2018-03-01',
