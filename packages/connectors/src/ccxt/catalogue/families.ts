@@ -31,6 +31,8 @@ export const bybit: About = {
         ...['REPAY', 'MANUAL_LOANS_REPAY', 'AUTO_LOANS_REPAY'],
       ],
       feesAreWithin: true,
+      leavesOut:
+        'Transfers to or from sub-accounts at Bybit are not read, and neither are conversions and rewards in its funding wallet.',
     },
   },
   launched: '2018-03-01',
@@ -74,6 +76,8 @@ export const okx: About = {
       retentionDays: 90,
       // In the documented bill of a purchase, `balChg` is `sz` with the negative `fee` added.
       feesAreWithin: true,
+      leavesOut:
+        'Transfers to or from sub-accounts at OKX are not read, and neither are interest, conversions and rewards in its funding account.',
       // ccxt asks for the bills of spot trades alone. Interest and conversions have no instrument type.
       params: { method: 'privateGetAccountBillsArchive' },
       without: ['instType'],
