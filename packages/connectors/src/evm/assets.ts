@@ -57,7 +57,7 @@ function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
 
 /** Blockscout lists collections among the tokens, too. */
 export function isFungible({ coinContract }: Chain, { value, tokenID, tokenIDs, contractAddress }: TokenRow): boolean {
-  if (contractAddress === coinContract) return false
+  if (contractAddress === coinContract?.address) return false
   return value !== undefined && value !== null && (tokenID ?? tokenIDs ?? null) === null
 }
 

@@ -36,7 +36,11 @@ export interface Chain {
     logsTransfers?: true
   }
   /** A contract that shows the coin itself as a token. Its balance and its transfers are those of the coin. */
-  coinContract?: string
+  coinContract?: {
+    address: string
+    /** It lists what the bridge of the chain makes and burns of the coin, which nothing else does. */
+    listsBridge?: true
+  }
   /** Fees for the data on the first layer are in the receipt, beside the gas (docs.optimism.io, "Transaction fees"). */
   isOpStack?: true
   /** Validators' withdrawals arrive here (EIP-4895). */
@@ -103,6 +107,10 @@ export const chains: readonly Chain[] = [
     nativeAssetId: 'crypto:ethereum',
     depth: 300,
     wrapped: { address: '0x4200000000000000000000000000000000000006' },
+    // Until June 2023 it kept the balances, and its only events were those of the bridge (ethereum-optimism/optimism,
+    // OVM_ETH.sol and L2StandardBridge.sol). Since then it has none, and `balanceOf` says what an address has of the
+    // coin (LegacyERC20ETH.sol).
+    coinContract: { address: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000', listsBridge: true },
     isOpStack: true,
     rpcUrl: 'https://optimism-rpc.publicnode.com',
     indexUrl: 'https://optimism.blockscout.com/api',
@@ -114,7 +122,7 @@ export const chains: readonly Chain[] = [
     nativeAssetId: 'crypto:polygon',
     depth: 256,
     wrapped: { address: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270' },
-    coinContract: '0x0000000000000000000000000000000000001010',
+    coinContract: { address: '0x0000000000000000000000000000000000001010' },
     hasUnlistedCredits: true,
     rpcUrl: 'https://polygon-bor-rpc.publicnode.com',
     indexUrl: 'https://polygon.blockscout.com/api',

@@ -59,7 +59,7 @@ const budget: Budget = {
 
 export const connector: Connector = {
   providerId: evmDefinition.metadata.provider_id,
-  version: 1,
+  version: 2,
   budget,
   open(credentials, io) {
     if (credentials.type !== 'wallet') throw new TypeError('EVM wallets are connected by their address')

@@ -53,6 +53,7 @@ export const evmDefinition = {
       'Of wallets with many tokens, at most 1,500 tokens and 600 collectibles are shown as holdings.',
       'A network where the wallet only ever received tokens is found within a day.',
       'AVAX that is moved between the C-Chain and the P- or X-Chain of Avalanche is in no list of transactions.',
+      'OP Mainnet began anew in November 2021: how a wallet came to what it had then is in no list of transactions.',
       'POL that comes to Polygon from Ethereum through the bridge of Polygon is in no list of transactions.',
       'Refunds on Arbitrum of what a message from Ethereum has paid too much are in no list of transactions.',
     ],
@@ -84,6 +85,8 @@ export const evmDefinition = {
   // All records of one hash have the time of one block, except while a replaced block is read again.
   storySpanMs: 3_600_000,
   settlesMs: 60_000,
+  // 2: coins that the former bridge of OP Mainnet brought and took are coins.
+  connectorVersion: 2,
   // Lido pays its holders by changing what balanceOf says, once a day and without a Transfer event
   // (docs.lido.fi/guides/lido-tokens-integration-guide). Origin's tokens do the same when their yield is harvested
   // (github.com/OriginProtocol/origin-dollar, contracts/contracts/token/OUSD.sol, changeSupply). The others descend from

@@ -61,7 +61,17 @@ export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): M
       toMoves(own, row, nftAsset(chain, contract, tokenId), toAmount(BigInt(amount), 0)),
     )
   })
-  return [...minted, ...withWraps(chain, own, coins, rows), ...tokens, ...pieces]
+  return [...minted, ...listBridged(chain, own, rows), ...withWraps(chain, own, coins, rows), ...tokens, ...pieces]
+}
+
+/** The other side is on the first layer. */
+function listBridged(chain: Chain, own: ReadonlySet<string>, { tokens }: Rows): Move[] {
+  const { coinContract } = chain
+  if (coinContract?.listsBridge !== true) return []
+  return tokens
+    .filter(({ contractAddress }) => contractAddress === coinContract.address)
+    .flatMap((row) => toMoves(own, row, nativeAsset(chain), toAmount(BigInt(row.value ?? '0'), nativeDecimals)))
+    .map((move) => ({ ...move, counterpart: '' }))
 }
 
 /** Coins that came from the first layer for the sender, who may send them on in the same transaction. */

@@ -249,6 +249,17 @@ describe('a coin that is shown as a token, too', () => {
     const draft = only(...records.map((one) => ({ ...one, partition: '137' })))
     assert.deepEqual(legs(draft.inputs), ['0.000000000000000007 crypto:polygon'])
   })
+
+  it('came and went through the bridge of OP Mainnet, which no other list shows', () => {
+    const shown = { contractAddress: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000', value: '7', tokenDecimal: '18' }
+    const on = (...records: StoredRecord[]) => only(...records.map((one) => ({ ...one, partition: '10' })))
+    const amount = ['0.000000000000000007 crypto:ethereum']
+    const came = on(token({ ...shown, from: zeroAddress, contractDecimals: undefined }))
+    assert.deepEqual(summary(came), ['receive', 'deposit', amount, [], []])
+    const burn = token({ ...shown, from: own, to: zeroAddress, contractDecimals: undefined })
+    const went = on(transaction({ to: router, gasPrice: '0', l1Fee: '5' }), burn)
+    assert.deepEqual(summary(went).slice(0, 4), ['send', 'withdrawal', [], amount])
+  })
 })
 
 describe('wrapped coins', () => {
