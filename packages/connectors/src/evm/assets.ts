@@ -55,9 +55,15 @@ function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
 // -------------------------------------------------------------------------------------------------------- rows of
 // lists
 
+/**
+ * A chain may log each transfer of its coin in the form of a token's (EIP-7708). No code can be at this address, so
+ * nothing else writes such rows.
+ */
+const coinLogs = '0xfffffffffffffffffffffffffffffffffffffffe'
+
 /** Blockscout lists collections among the tokens, too. */
 export function isFungible({ coinContract }: Chain, { value, tokenID, tokenIDs, contractAddress }: TokenRow): boolean {
-  if (contractAddress === coinContract?.address) return false
+  if (contractAddress === coinContract?.address || contractAddress === coinLogs) return false
   return value !== undefined && value !== null && (tokenID ?? tokenIDs ?? null) === null
 }
 

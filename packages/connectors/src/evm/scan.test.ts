@@ -20,4 +20,8 @@ describe('the tokens of a wallet', () => {
     assert.equal(tokensOf('137', '0x0000000000000000000000000000000000001010'), undefined)
     assert.equal(tokensOf('10', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000'), undefined)
   })
+
+  it('do not contain the address under which a chain logs transfers of the coin (EIP-7708)', () => {
+    assert.equal(tokensOf('1', '0xfffffffffffffffffffffffffffffffffffffffe'), undefined)
+  })
 })

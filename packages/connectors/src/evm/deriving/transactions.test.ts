@@ -250,6 +250,12 @@ describe('a coin that is shown as a token, too', () => {
     assert.deepEqual(legs(draft.inputs), ['0.000000000000000007 crypto:polygon'])
   })
 
+  it('counts once when the chain itself logs it like a token (EIP-7708)', () => {
+    const logged = { contractAddress: '0xfffffffffffffffffffffffffffffffffffffffe', from: own, to: friend, value: '7' }
+    const draft = only(transaction({ value: '7' }), token(logged))
+    assert.deepEqual(legs(draft.outputs), ['0.000000000000000007 crypto:ethereum'])
+  })
+
   it('came and went through the bridge of OP Mainnet, which no other list shows', () => {
     const shown = { contractAddress: '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000', value: '7', tokenDecimal: '18' }
     const on = (...records: StoredRecord[]) => only(...records.map((one) => ({ ...one, partition: '10' })))
