@@ -434,6 +434,16 @@ describe('a story', () => {
     assert.ok([second, ...others].every((draft) => draft?.outputs.length === 0 && draft.fees.length === 0))
   })
 
+  it('takes seconds at most, however many pieces of an advertisement a stranger sends at once', () => {
+    const tokenIDs = Array.from({ length: 45_000 }, (_, index) => String(index))
+    const name = { tokenName: 'Claim at gifts.example', tokenSymbol: 'GIFT' }
+    const before = process.cpuUsage()
+    const drafts = draftsOf(nft('erc1155', { ...name, tokenID: null, tokenIDs, values: tokenIDs.map(() => '1') }))
+    const { user, system } = process.cpuUsage(before)
+    assert.deepEqual([drafts.length, drafts.every(({ spam }) => spam)], [180, true])
+    assert.ok(user + system < 6_000_000, `${user + system} µs`)
+  })
+
   it('is pending as long as a record of it is, and the newest balance has it already', () => {
     const draft = only(transaction({ value: '1' }), { ...token({ from: router }), pending: true })
     assert.deepEqual([draft.status, draft.isDebited], ['pending', true])

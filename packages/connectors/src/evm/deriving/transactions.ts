@@ -72,10 +72,16 @@ function toRows(records: readonly StoredRecord[]): Rows {
 interface Story {
   chain: Chain
   rows: Rows
-  moves: readonly Move[]
   fees: Fees | undefined
-  /** The wallet itself sent the transaction. */
-  isOwn: boolean
+  /** What the moves say about all parts. Tens of thousands of moves are hundreds of parts, so it is found out once. */
+  whole: {
+    /** The address of the other side of all that came and of all that went, where that is one. */
+    sender: string | undefined
+    recipient: string | undefined
+    hasWraps: boolean
+    areMinted: boolean
+    isSpam: boolean
+  }
   own: ReadonlySet<string>
   hash: string
   head: Pick<TransactionDraft, 'naturalKey' | 'status' | 'occurredAtMs' | 'isDebited'>
@@ -89,9 +95,11 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
   const chain = getChain(first.partition)
   const isPending = records.some(({ pending }) => pending === true)
   const moves = listMoves(chain, own, rows)
+  // The wallet itself sent the transaction.
+  const isOwn = rows.transaction !== undefined && own.has(rows.transaction.from)
   const story: Story = {
-    ...{ chain, rows, own, fees: toFees(chain, own, rows), moves },
-    isOwn: rows.transaction !== undefined && own.has(rows.transaction.from),
+    ...{ chain, rows, own, fees: toFees(chain, own, rows) },
+    whole: { ...toWhole(moves), isSpam: !isOwn && isSpam(moves, rows) },
     hash: naturalKey.slice(naturalKey.indexOf(':') + 1),
     head: {
       naturalKey,
@@ -101,7 +109,21 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
       occurredAtMs: Math.max(...records.map(({ occurredAtMs }) => occurredAtMs)),
     },
   }
-  return listParts(toLegs(story.moves)).map((legs, index) => toDraft(index === 0 ? story : toPart(story, index), legs))
+  return listParts(toLegs(moves)).map((legs, index) => toDraft(index === 0 ? story : toPart(story, index), legs))
+}
+
+function toWhole(moves: readonly Move[]): Omit<Story['whole'], 'isSpam'> {
+  return {
+    ...{ sender: findOther(moves, true), recipient: findOther(moves, false) },
+    hasWraps: moves.some(({ isWrap }) => isWrap),
+    // Tokens that did not exist before were given away by their contract.
+    areMinted: moves.every(({ isIn, counterpart }) => isIn && counterpart === zeroAddress),
+  }
+}
+
+function findOther(moves: readonly Move[], isIn: boolean): string | undefined {
+  const others = new Set(moves.filter((move) => move.isIn === isIn).map(({ counterpart }) => counterpart))
+  return others.size === 1 ? [...others][0] : undefined
 }
 
 /**
@@ -141,7 +163,7 @@ function toDraft(story: Story, { inputs, outputs }: Legs): TransactionDraft {
     network: story.chain.network,
     hash,
     ...toSides(story, { inputs, outputs }),
-    spam: isSpam(story),
+    spam: story.whole.isSpam,
     providerReference: hash,
     description: toDescription(story.rows),
     incomplete: listIncomplete(story),
@@ -169,21 +191,19 @@ function kind(type: TransactionType, category: Category, confidence: number): Ki
   return { type, category, confidence }
 }
 
-function toKind({ chain, moves }: Story, inputs: readonly Leg[], outputs: readonly Leg[]): Kind {
+function toKind({ chain, whole }: Story, inputs: readonly Leg[], outputs: readonly Leg[]): Kind {
   if (inputs.length > 0 && outputs.length > 0) {
     // In one transaction, coins may also be wrapped to pay with them.
     const { assetId: wrappedId } = tokenAsset(chain, wrappedContract(chain))
     const isWrap =
-      moves.some((move) => move.isWrap) &&
+      whole.hasWraps &&
       inputs.length === 1 &&
       outputs.length === 1 &&
       [...inputs, ...outputs].some(({ assetId }) => assetId === wrappedId)
     return isWrap ? kind('input_and_output', 'convert', 1) : kind('input_and_output', 'trade', 0.9)
   }
   if (outputs.length > 0) return kind('send', 'withdrawal', 0.9)
-  // Tokens that did not exist before were given away by their contract.
-  const areMinted = moves.every(({ isIn, counterpart }) => isIn && counterpart === zeroAddress)
-  return areMinted ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
+  return whole.areMinted ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
 }
 
 /** The net amount of each asset: a router that returns what it did not need made the swap smaller. */
@@ -211,15 +231,13 @@ function toFeeLegs({ chain, fees }: Story): FeeLeg[] {
 
 /** The two sides of a transfer; otherwise the caller and the contract that it called. */
 function toSides(
-  { rows: { transaction }, moves, own }: Story,
+  { rows: { transaction }, whole, own }: Story,
   { inputs, outputs }: { inputs: readonly Leg[]; outputs: readonly Leg[] },
 ): Pick<TransactionDraft, 'fromAddress' | 'toAddress'> {
   const isIn = inputs.length > 0
   if (isIn !== outputs.length > 0) {
-    const others = new Set(moves.filter((move) => move.isIn === isIn).map(({ counterpart }) => counterpart))
-    const [other] = others.size === 1 ? others : []
     const [wallet] = own
-    const sides = { wallet: toShown(wallet), other: toShown(other) }
+    const sides = { wallet: toShown(wallet), other: toShown(isIn ? whole.sender : whole.recipient) }
     return isIn
       ? { fromAddress: sides.other, toAddress: sides.wallet }
       : { fromAddress: sides.wallet, toAddress: sides.other }
@@ -237,8 +255,7 @@ function toShown(address: string | undefined): string | null {
  * (a transfer of zero from the wallet to an address that looks like a friend's), and transfers out that only an
  * advertisement claims.
  */
-function isSpam({ isOwn, moves, rows }: Story): boolean {
-  if (isOwn) return false
+function isSpam(moves: readonly Move[], rows: Rows): boolean {
   if (moves.length > 0) return moves.every(({ asset }) => isSpamAsset(asset))
   return !isFailed(rows)
 }
