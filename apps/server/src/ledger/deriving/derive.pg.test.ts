@@ -90,6 +90,46 @@ describe('deriving', () => {
     assert.deepEqual(await db.rows('select from due_groups'), [])
   })
 
+  /** Every record becomes transactions with as many legs together, as a batch of collectibles does. */
+  const withLegs = (connector: Connector, countOf: (group: string) => number): Connector => ({
+    ...connector,
+    toTransactions: (records, facts) =>
+      connector.toTransactions(records, facts).flatMap((draft) => {
+        const legs = Array.from({ length: countOf(draft.naturalKey) }, (_, index) => ({
+          ...{ assetId: `evm:1:piece:${index}`, symbol: 'PIC', name: 'Piece', amount: parseDecimal('1') },
+        }))
+        return chunk(legs, 250).map((inputs, index) => ({
+          ...draft,
+          naturalKey: `${draft.naturalKey}#${index}`,
+          inputs,
+        }))
+      }),
+  })
+  const chunk = <One>(all: readonly One[], size: number): One[][] =>
+    all.length === 0 ? [] : [all.slice(0, size), ...chunk(all.slice(size), size)]
+
+  it('takes fewer groups at once when their short records become thousands of legs, and derives all of them', async (t) => {
+    const { db, connector, keep, derive, listWritten } = await openLedger(t)
+    await keep(...Array.from({ length: 30 }, (_, index) => ledgerRow(`L${index}`, `R${index}`, {}, noonMs + index)))
+    const by = withLegs(connector, () => 1_000)
+    const statements = await recordStatements(() => derive(undefined, { by }))
+    const taken = statements.filter(({ text }) => text.includes('delete from due_groups'))
+    const sizes = taken.map(({ values }) => (values.at(-1) as unknown[]).length)
+    assert.ok(Math.max(...sizes) <= 10, `${sizes.join(', ')} thousand legs at once`)
+    assert.equal((await listWritten()).length, 120)
+    assert.deepEqual(await db.rows('select from due_groups'), [])
+  })
+
+  it('reports a group with more legs than memory has room for, and derives all others', async (t) => {
+    const { db, connector, keep, derive, listWritten } = await openLedger(t)
+    await keep(...['R1', 'R2', 'R3'].map((group, index) => ledgerRow(`L${index}`, group, {}, noonMs + index)))
+    await derive(undefined, { by: withLegs(connector, (key) => (key.includes('R2') ? 60_000 : 1)) })
+    assert.equal((await listWritten()).length, 2)
+    const faults = await db.rows('select group_key, reason from poison_groups')
+    assert.deepEqual(faults, [{ group_key: 'R2', reason: 'more than 50000 legs belong together' }])
+    assert.deepEqual(await db.rows('select from due_groups'), [])
+  })
+
   it('has PostgreSQL analyse new tables before it searches a first history', async (t) => {
     const { db, keep, derive } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))

@@ -66,14 +66,22 @@ const batchBytesMax = 32 * 1024 * 1024
  */
 const groupBytesMax = 64 * 1024 * 1024
 
+/**
+ * A leg takes a kilobyte while it is drafted and rendered, and the record of a batch of collectibles has ten bytes for
+ * each. Drafting and rendering so many take the worker's thread for less than a second.
+ */
+const batchLegsMax = 10_000
+/** The legs of one group. A stranger pays for some tens of thousands of them in one transaction. */
+const groupLegsMax = 50_000
+
 /** Undefined when the records of these groups take more than `bytesMax`. A dry run sees some of them in other groups. */
 type ListRecords = (groups: readonly string[], bytesMax: number) => Promise<raw.GroupedRecord[] | undefined>
 
 /**
  * Reads the records of these groups, drafts them and prices the drafts. Undefined when the records take more memory
- * than a batch may: the caller then drafts fewer groups at once. Groups that it cannot part may take more, and are
- * reported as unreadable beyond that. This is a bulkhead, like that of a group that cannot be drafted: what the groups
- * have become before stays.
+ * than a batch may, or become more legs: the caller then drafts fewer groups at once. Groups that it cannot part may
+ * take more, and are reported as unreadable beyond that. This is a bulkhead, like that of a group that cannot be
+ * drafted: what the groups have become before stays.
  */
 export async function draftGroups(
   deps: DraftDeps,
@@ -83,21 +91,22 @@ export async function draftGroups(
 ): Promise<PricedBatch | undefined> {
   const keys = groups.map(({ key }) => key)
   const records = await listRecords(keys, canBeParted ? batchBytesMax : groupBytesMax)
-  if (records !== undefined) return draftAndPrice(deps, source, groups, records)
+  if (records !== undefined) {
+    const isWallet = deps.isWallet(source.connector.providerId)
+    const drafted = toDrafted(source, keys, records, { isWallet, canBeParted })
+    return drafted && priceDrafts(deps, groups, records.length, drafted)
+  }
   if (canBeParted) return undefined
   const reason = `more than ${groupBytesMax} bytes of records belong together`
   return { groups, records: 0, poison: new Map(keys.map((key) => [key, reason])), priced: [], assetKeys: new Map() }
 }
 
-/** Drafts the groups from their `records`, and prices the drafts. */
-async function draftAndPrice(
+async function priceDrafts(
   deps: DraftDeps,
-  source: Source,
   groups: readonly raw.DueGroup[],
-  records: readonly raw.GroupedRecord[],
+  records: number,
+  { drafted, poison }: Drafted,
 ): Promise<PricedBatch> {
-  const keys = groups.map(({ key }) => key)
-  const { drafted, poison } = toDrafted(source, keys, records, deps.isWallet(source.connector.providerId))
   const assets = new Map<string, Leg>()
   const wanted = new Map<string, { assetId: string; atMs: number }>()
   let fromMs = Infinity
@@ -119,7 +128,7 @@ async function draftAndPrice(
   const prices = await deps.prices.loadDaily([...wanted.values()])
   const assetKeys = await deps.assets.ensureKeys(deps.db, [...assets.values()])
   const priced = drafted.map((one) => toPriced(one, prices))
-  return { groups, records: records.length, poison, priced, assetKeys }
+  return { groups, records, poison, priced, assetKeys }
 }
 
 type DraftedTransaction = Omit<PricedTransaction, 'awaited'>
@@ -136,23 +145,37 @@ function toPriced(
   return { groupKey, draft, content, awaited }
 }
 
-/** A bulkhead: an error of one group becomes a stored fault of that group. Keeps the order of the groups. */
+interface Drafted {
+  drafted: DraftedTransaction[]
+  poison: Map<string, string>
+}
+
+/**
+ * A bulkhead: an error of one group becomes a stored fault of that group. Keeps the order of the groups. Undefined when
+ * groups that can be parted become too many legs together.
+ */
 function toDrafted(
   source: Source,
   groups: readonly string[],
   records: readonly raw.GroupedRecord[],
-  isWallet: boolean,
-): { drafted: DraftedTransaction[]; poison: Map<string, string> } {
+  { isWallet, canBeParted }: { isWallet: boolean; canBeParted: boolean },
+): Drafted | undefined {
   const drafted: DraftedTransaction[] = []
   const poison = new Map<string, string>()
   const claimed = new Set<string>()
   const facts = toFacts(source)
   const recordsOf = Map.groupBy(records, (record) => record.group)
+  let legs = 0
   for (const groupKey of groups) {
     const group = recordsOf.get(groupKey)
     if (group === undefined) continue
     try {
-      const safe = withSafeText(toDrafts(source, facts, group)).map(withTypeOfLegs)
+      const read = toDrafts(source, facts, group)
+      const legsOfGroup = countLegs(read)
+      legs += legsOfGroup
+      if (canBeParted && legs > batchLegsMax) return undefined
+      if (legsOfGroup > groupLegsMax) throw new Error(`more than ${groupLegsMax} legs belong together`)
+      const safe = withSafeText(read).map(withTypeOfLegs)
       const drafts = isWallet ? safe.map(judgeOnChain) : safe
       const ofGroup = drafts.map((draft) => ({ groupKey, draft, content: toContent(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
@@ -165,6 +188,10 @@ function toDrafted(
     }
   }
   return { drafted, poison }
+}
+
+function countLegs(drafts: readonly TransactionDraft[]): number {
+  return drafts.reduce((sum, { inputs, outputs, fees }) => sum + inputs.length + outputs.length + fees.length, 0)
 }
 
 function toFacts({ connector, state }: Source): AccountFacts {
