@@ -71,6 +71,23 @@ test('a start that was asked to stop while another process migrated applies noth
   assert.deepEqual((await checkMigrations(db, directory)).applied, [])
 })
 
+test('a migration that waits for a table holds up no other statement on it, and is applied when the table is free', async (t) => {
+  const { db, connection } = await emptyDatabase(t)
+  await migrate(db, { log, directory: await migrationFiles(t, first) })
+  const [backup, request] = [openTestDatabase(connection), openTestDatabase(connection)]
+  t.after(() => Promise.all([backup.close(), request.close()]))
+  const directory = await migrationFiles(t, { ...first, ...second })
+  const { migrating } = await backup.transaction(async (tx) => {
+    await tx.rows('select from entry')
+    const migrating = migrate(db, { log, directory, lockPauseMs: 100 })
+    const isWaiting = "select from pg_locks where locktype = 'relation' and not granted"
+    await until('the wait', async () => ((await tx.rows(isWaiting)).length > 0 ? true : undefined))
+    assert.deepEqual(await request.rows('select * from entry'), [])
+    return { migrating }
+  })
+  assert.deepEqual(await migrating, ['0002_second.sql'])
+})
+
 test('a migration that fails halfway leaves nothing, and the next start continues from there', async (t) => {
   const { db } = await emptyDatabase(t)
   const directory = await migrationFiles(t, { ...first, '0002_second.sql': 'create table half (a int); select 1 / 0;' })

@@ -7,6 +7,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorCodeOf } from './error-code.ts'
 import type { DatabaseLog } from './pool/pool.ts'
 import type { Database, Sql } from './sql.ts'
 
@@ -38,12 +40,22 @@ const firstDesignRefusal = `It was made by a version before 0.2.0, whose data is
 
 const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
 
+/**
+ * While a migration waits for a table, every later statement on that table waits behind it, in every process. A backup
+ * uses its tables for as long as it runs. So a migration waits for a moment, lets the others pass, and tries again.
+ */
+const limitLockWait = "set local lock_timeout = '1s'"
+const lockPauseMsDefault = 5_000
+/** "lock_not_available" */
+const lockWaitOverCode = '55P03'
+
 interface MigrateOptions {
   log: DatabaseLog
   /** Aborts before the next migration; the promise is then rejected with the signal's reason. */
   signal?: AbortSignal | undefined
   /** For tests. */
   directory?: string
+  lockPauseMs?: number
 }
 
 /** Applies pending migrations and returns their names. */
@@ -51,10 +63,17 @@ export async function migrate(db: Database, options: MigrateOptions): Promise<st
   const migrations = await readMigrations(options.directory ?? migrationsDirectory)
   const names: string[] = []
   for (;;) {
-    const name = await db.transaction((tx) => applyNext(tx, migrations, options.signal))
-    if (name === undefined) return names
-    options.log.info({ migration: name }, 'migration applied')
-    names.push(name)
+    try {
+      const name = await db.transaction((tx) => applyNext(tx, migrations, options.signal))
+      if (name === undefined) return names
+      options.log.info({ migration: name }, 'migration applied')
+      names.push(name)
+    } catch (error) {
+      if (errorCodeOf(error) !== lockWaitOverCode) throw error
+      options.log.warn({ err: error }, 'a migration waits for another transaction, such as a backup, to end')
+      const pauseMs = options.lockPauseMs ?? lockPauseMsDefault
+      await delay(pauseMs, undefined, { signal: options.signal }).catch(() => undefined)
+    }
   }
 }
 
@@ -87,6 +106,7 @@ async function applyNext(
   }
   const next = migrations.find(({ name }) => name === state.pending[0])
   if (next === undefined) return undefined
+  await tx.execute(limitLockWait)
   await tx.execute(next.text)
   await tx.execute('insert into schema_migrations (name, sha256) values ($1, $2)', [next.name, next.sha256])
   return next.name
