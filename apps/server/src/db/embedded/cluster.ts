@@ -4,12 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { chown, lstat, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
+import { isGuarded } from './guard.ts'
 import { claimDataDirectory, findRecordedSocket, withAdvice } from './owner.ts'
 import { removeSocketFiles, socketName, type Cluster } from './postmaster.ts'
 
@@ -94,7 +96,7 @@ export interface Claim {
   dataDirectory: string
   socketDirectory: string
   /** Hands the socket to the user that PostgreSQL runs as, and removes the one of an owner that was killed. */
-  prepareSocket(identity: ServerIdentity | undefined): Promise<void>
+  prepareSocket(cluster: Pick<Cluster, 'identity' | 'log'>): Promise<void>
   release(): Promise<void>
 }
 
@@ -141,9 +143,12 @@ export async function claimWithSocket(dataDirectory: string): Promise<Claim> {
   return {
     dataDirectory,
     socketDirectory,
-    async prepareSocket(identity) {
+    async prepareSocket({ identity, log }) {
       if (identity !== undefined) await chown(socketDirectory, identity.uid, identity.gid)
       owner = identity
+      for (const directory of await listEarlierSockets(dataDirectory, socketDirectory, before)) {
+        if (await isOurs(directory, identity)) await awaitEndElsewhere(dataDirectory, directory, log)
+      }
       if (before !== undefined) await removeSocket(before, identity)
     },
     async release() {
@@ -170,11 +175,43 @@ async function makeSocketDirectory(dataDirectory: string): Promise<string> {
   return mkdtemp(path.join('/tmp', socketPrefix))
 }
 
-async function removeSocket(directory: string, identity: ServerIdentity | undefined): Promise<void> {
-  // In /tmp, another user may have made it anew since.
+/** PostgreSQL looks once a minute whether its lock file is still there, and then gives its processes five seconds. */
+const endElsewhereTimeoutMs = 90_000
+const endElsewherePollMs = 250
+
+/**
+ * Of an owner that was killed in another container, PostgreSQL may go on there, where no signal of ours reaches it. A
+ * second one beside it would destroy the data. It ends by itself, because `stopOrphan` has removed its lock file.
+ */
+async function awaitEndElsewhere(dataDirectory: string, socketDirectory: string, log: DatabaseLog): Promise<void> {
+  const deadline = performance.now() + endElsewhereTimeoutMs
+  for (let hasLogged = false; await isGuarded(socketDirectory, socketName); hasLogged = true) {
+    if (!hasLogged) log.warn({}, 'PostgreSQL was left running in another container; it ends within a minute')
+    if (performance.now() > deadline) {
+      throw new Error(
+        `A PostgreSQL that was left running in another container uses ${dataDirectory}. Stop that container, and start again.`,
+      )
+    }
+    await delay(endElsewherePollMs)
+  }
+}
+
+/** A start that is killed while it waits leaves a record of its own. So those beside the data are looked at, too. */
+async function listEarlierSockets(dataDirectory: string, own: string, before: string | undefined): Promise<string[]> {
+  const names = (await readdir(dataDirectory)).filter((name) => name.startsWith(socketPrefix))
+  const beside = names.map((name) => path.join(dataDirectory, name)).filter((directory) => directory !== own)
+  return before === undefined || beside.includes(before) ? beside : [before, ...beside]
+}
+
+/** In /tmp, another user may have made it anew since. */
+async function isOurs(directory: string, identity: ServerIdentity | undefined): Promise<boolean> {
   const found = await lstat(directory).catch(ignore('ENOENT'))
-  const isOurs = found?.isDirectory() === true && [identity?.uid, process.getuid?.()].includes(found.uid)
-  if (!isOurs || !path.basename(directory).startsWith(socketPrefix)) return
+  const isOwn = found?.isDirectory() === true && [identity?.uid, process.getuid?.()].includes(found.uid)
+  return isOwn && path.basename(directory).startsWith(socketPrefix)
+}
+
+async function removeSocket(directory: string, identity: ServerIdentity | undefined): Promise<void> {
+  if (!(await isOurs(directory, identity))) return
   await removeSocketFiles(directory)
   await rmdir(directory).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'))
 }

@@ -18,6 +18,7 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -27,7 +28,7 @@ import pg from 'pg'
 import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
 import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
 import { isDatabaseAway } from '../away.ts'
-import { findPassword } from './cluster.ts'
+import { claimWithSocket, findPassword } from './cluster.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { ensureReachable, findBinaries } from './binaries.ts'
 import { claimDataDirectory, findOwner, isRunning } from './owner.ts'
@@ -349,6 +350,33 @@ kill -9 $$
   test('a directory that has never been started has no server to join', async () => {
     assert.equal(await joinEmbedded(path.join(root, 'never')), undefined)
   })
+})
+
+test('a start waits for the PostgreSQL that a killed owner left running in another container', async (t) => {
+  if (process.platform !== 'linux') return t.skip('containers are Linux')
+  const dataDirectory = await mkdtemp(path.join(root, 'elsewhere-'))
+  const [first, second] = [await mkdtemp(path.join(dataDirectory, 'assay-socket-')), '/tmp/assay-socket-gone']
+  // The second is of a start that was killed while it waited.
+  for (const socketDirectory of [first, second]) {
+    await mkdir(first, { recursive: true })
+    // No process that can be seen from here holds this socket for PostgreSQL.
+    const elsewhere = createServer().listen(path.join(first, socketName))
+    t.after(() => elsewhere.close())
+    await once(elsewhere, 'listening')
+    await writeFile(path.join(dataDirectory, 'owner.json'), JSON.stringify({ pid: 1, born: 'there', socketDirectory }))
+    const logged = Promise.withResolvers<string>()
+    const log = { ...silentLog, warn: (_: object, message: string) => logged.resolve(message) }
+    const claim = await claimWithSocket(dataDirectory)
+    t.after(() => claim.release())
+    let isPrepared = false
+    const prepared = claim.prepareSocket({ identity: undefined, log }).then(() => (isPrepared = true))
+    const found = await Promise.race([logged.promise, prepared.then(() => 'did not wait')])
+    assert.match(found, /left running in another container/)
+    assert.equal(isPrepared, false)
+    elsewhere.close()
+    await prepared
+    await claim.release()
+  }
 })
 
 test('a data directory that other users control is refused, and nothing is written into it', async (t) => {

@@ -69,8 +69,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const cluster = await describeCluster(options, claim)
     if (existsSync(cluster.directory)) await stopOrphan(cluster)
     else await createCluster(cluster)
+    await claim.prepareSocket(cluster)
     const password = await ensurePassword(cluster, dataDirectory)
-    await claim.prepareSocket(cluster.identity)
     const supervisor = await supervise(cluster)
     return {
       connection: toAddress(claim.socketDirectory, password),
