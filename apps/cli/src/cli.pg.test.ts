@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -106,6 +106,16 @@ describe('assay', () => {
     assert.match(gone.err, /ECONNREFUSED/)
     assert.equal(malformed.code, 1)
     assert.match(malformed.err, /assay: ./)
+  })
+
+  it('ends when the installation cannot be opened, and leaves no database running', async (t) => {
+    const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-cli-'))
+    t.after(() => rm(dataDirectory, { recursive: true }))
+    await writeFile(path.join(dataDirectory, 'sealing.keys'), 'cut short')
+    const { code, err } = await runAlone(['status'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: dataDirectory })
+    assert.equal(code, 1)
+    assert.match(err, /sealing\.keys has no valid ASSAY_SERVER_KEYS/)
+    assert.equal((await readdir(dataDirectory)).includes('owner.json'), false)
   })
 })
 

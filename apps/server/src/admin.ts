@@ -25,6 +25,7 @@ import {
   readVersion,
   type Database,
   type MigrationState,
+  type OpenedDatabase,
   type Sql,
 } from './db/index.ts'
 import { createStatistics, type Statistics } from './enterprise/index.ts'
@@ -111,6 +112,16 @@ export interface Admin {
 /** If a service runs on the embedded database, this joins its database. Otherwise it opens the database itself. */
 export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const opened = await openDatabase({ ...config.database, join: true }, log)
+  try {
+    return await createAdmin(config, opened, log)
+  } catch (error) {
+    // An embedded server that goes on would keep the command from ending, and the service from starting.
+    await opened.close()
+    throw error
+  }
+}
+
+async function createAdmin(config: Config, opened: OpenedDatabase, log: Log): Promise<Admin> {
   const { db } = opened
   const keyring = findKeyring(config)
   const { clock } = db
