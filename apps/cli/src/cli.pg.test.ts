@@ -163,6 +163,16 @@ describe('assay status and doctor', () => {
     assert.match(doctor.out, /^✗ workers: .*\n {2}→ start one/m)
   })
 
+  it('say what to do about a database without a schema', async (t) => {
+    const { connection } = await emptyDatabase(t)
+    const environment = environmentOf(connection)
+    const [status, doctor] = await Promise.all([run(['status'], environment), run(['doctor'], environment)])
+    assert.deepEqual([status.code, doctor.code], [1, 1])
+    assert.match(status.err, /^assay: This database has no schema yet.*assay migrate$/m)
+    assert.match(doctor.out, /^✓ PostgreSQL: version/m)
+    assert.match(doctor.out, /^✗ schema: .*pending\n {2}→ run: assay migrate$/m)
+  })
+
   it('the doctor says whether the settings or the database are the cause when it cannot start', async () => {
     const [settings, database] = await Promise.all([
       run(['doctor', '--json'], { ASSAY_PORT: 'x' }),

@@ -23,6 +23,8 @@ export interface Status {
 }
 
 export async function readStatus(db: Database): Promise<Status> {
+  const { applied } = await checkMigrations(db)
+  if (applied.length === 0) throw new Error('This database has no schema yet. Check its address, or run: assay migrate')
   const [workers, queue, connections, slowest, proofs, circuits] = await Promise.all([
     store.listWorkers(db),
     store.listQueue(db),
@@ -72,7 +74,10 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     })
     findings.push(examineClock(skewOf(Date.parse(server.now), beforeMs, afterMs)))
     findings.push(describeRole(await store.listServerPowers(db)))
-    findings.push(await examineSchema(db))
+    const schema = await examineSchema(db)
+    findings.push(schema)
+    // The tables that the others look at may not be there yet.
+    if (!schema.well) return findings
     findings.push(...(await examineSeals(db, keyring)))
     findings.push(await examineWorkers(db))
     findings.push(await examineClients(db))

@@ -121,11 +121,8 @@ export async function listWorkers(sql: Sql): Promise<{ worker_id: string; silent
   )
 }
 
-export async function readServer(sql: Sql): Promise<{ version: number; now: string; sandbox: boolean | null }> {
-  return sql.row(
-    `select current_setting('server_version_num')::int as version, clock_timestamp() as now,
-       (select sandbox from installation) as sandbox`,
-  )
+export async function readServer(sql: Sql): Promise<{ version: number; now: string }> {
+  return sql.row("select current_setting('server_version_num')::int as version, clock_timestamp() as now")
 }
 
 /** What the service's own role may do on the machine of the database, beyond its tables. Usually nothing. */
