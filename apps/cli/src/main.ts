@@ -120,7 +120,7 @@ async function main([name, ...words]: string[]): Promise<number> {
     await run(words)
     return 0
   } catch (error) {
-    return explain(error)
+    return await explain(error)
   }
 }
 
@@ -128,7 +128,7 @@ function isCommand(name: string): name is keyof typeof usage {
   return Object.hasOwn(commands, name)
 }
 
-function explain(error: unknown): number {
+async function explain(error: unknown): Promise<number> {
   if (error instanceof UsageError || isWrongCall(error)) {
     const isUsageAlone = error.message.startsWith('Usage:')
     writeError(`assay: ${isUsageAlone ? 'wrong or missing arguments\n' : ''}${error.message}`)
@@ -146,6 +146,13 @@ function explain(error: unknown): number {
     return 1
   }
   writeError(`assay: ${messageOf(error)}`)
+  const { isDatabaseAway } = await import('@assay/server/admin')
+  if (isDatabaseAway(error)) {
+    writeError(
+      'The database is not available. Start it, or correct its address (DATABASE_URL); `assay doctor` looks at both. ' +
+        'If the command was changing something, it may have been changed: look before you repeat it.',
+    )
+  }
   if (error instanceof Error && readEnvironment()['ASSAY_LOG_LEVEL'] === 'debug') writeError(error.stack ?? '')
   return 1
 }
