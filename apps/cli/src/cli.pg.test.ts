@@ -406,12 +406,14 @@ describe('assay tenant and client', () => {
       ['client', 'list', 'ten_nobody'],
       ['webhook', 'remove', 'ten_nobody'],
       ['webhook', 'test', 'ten_nobody'],
+      ['webhook', 'log', 'ten_nobody'],
+      ['webhook', 'resend', 'ten_nobody', 'msg_1'],
       ['audit', 'export', 'ten_nobody'],
       ['audit', 'verify', 'ten_nobody'],
     ]) {
       const { code, out, err } = await run(words, environment)
       assert.deepEqual([code, out], [1, ''])
-      assert.match(err, /ten_nobody/)
+      assert.match(err, /There is no tenant ten_nobody/)
     }
     assert.deepEqual(await db.rows('select from audit_entries'), [])
   })

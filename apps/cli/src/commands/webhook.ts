@@ -45,13 +45,17 @@ async function remove(tenantId: string, json: boolean): Promise<void> {
 }
 
 async function test(tenantId: string, json: boolean): Promise<void> {
-  const messageId = await withAdmin((admin) => admin.webhooks.sendTest(tenantId))
+  const messageId = await withAdmin(async ({ tenants, webhooks }) => {
+    await tenants.getTenant(tenantId)
+    return webhooks.sendTest(tenantId)
+  })
   if (json) return writeJson({ tenant_id: tenantId, message_id: messageId })
   writeLine(`Queued ${messageId}; a worker sends it now. See the outcome: assay webhook log ${tenantId}`)
 }
 
 async function log(tenantId: string, json: boolean): Promise<void> {
   const messages = await withAdmin(async (admin) => {
+    await admin.tenants.getTenant(tenantId)
     const found = await admin.webhooks.listMessages(tenantId)
     await admin.audit.recordOperatorRead(tenantId, 'webhook.read', tenantId)
     return found
@@ -74,7 +78,10 @@ function toWaiting({ due_at: dueAt, last_failure: failure }: LoggedMessage): str
 }
 
 async function resend(tenantId: string, messageId: string, json: boolean): Promise<void> {
-  await withAdmin((admin) => admin.webhooks.resend(tenantId, messageId))
+  await withAdmin(async ({ tenants, webhooks }) => {
+    await tenants.getTenant(tenantId)
+    await webhooks.resend(tenantId, messageId)
+  })
   if (json) return writeJson({ tenant_id: tenantId, message_id: messageId, queued: true })
   writeLine(`Queued ${messageId} again, with the same webhook-id. See the outcome: assay webhook log ${tenantId}`)
 }
