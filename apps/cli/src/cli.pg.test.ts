@@ -514,6 +514,8 @@ describe('assay start and serve', () => {
     const backup = await run(['backup', file, '--with-key', '--data', data])
     assert.equal(backup.code, 0, backup.err)
     assert.match(backup.out, /WARNING: it holds the sealing keys/)
+    const plainFile = `${data}-plain.tar.gz`
+    assert.equal((await run(['backup', plainFile, '--data', data])).code, 0)
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number | null]
     assert.equal(await errors, '')
@@ -527,5 +529,8 @@ describe('assay start and serve', () => {
     assert.match(doctor.out, /✓ schema: .*\n✓ sealed credentials: ([1-9]\d*) of \1 credentials open/)
     // The worker's last heartbeat was restored too, and may still be fresh.
     assert.doesNotMatch(doctor.out, /^✗ (?!workers)/m)
+    const plain = `${data}-plain`
+    const words = await run(['restore', plainFile, '--data', plain], { ASSAY_MODE: 'sandbox' })
+    assert.ok(words.out.includes(`Put them back into ${path.join(plain, 'sealing.keys')} before`), words.out)
   })
 })

@@ -84,18 +84,22 @@ function findEmbedded(data: string | undefined): Config {
   )
 }
 
-/** Where the keys are: in the data directory of a sandbox, or with the operator. */
-function findKeys({ database }: Config): string {
+/** Where the keys are, or belong: in the data directory of a sandbox or of live mode, or with the operator. */
+function findKeys({ database, mode }: Config): string {
   const file = path.join(database.dataDirectory, keysFileName)
-  return existsSync(file) ? file : 'ASSAY_SERVER_KEYS and ASSAY_SEALING_PRIVATE_KEYS'
+  const isOwn = existsSync(file) || (mode !== 'production' && !areKeysGiven())
+  return isOwn ? file : 'ASSAY_SERVER_KEYS and ASSAY_SEALING_PRIVATE_KEYS'
+}
+
+function areKeysGiven(): boolean {
+  return Object.keys(readEnvironment()).some((name) => /^ASSAY_(SERVER|SEALING_PRIVATE)_KEYS/.test(name))
 }
 
 function readKeys({ database }: Config): string {
-  const environment = readEnvironment()
-  const isGiven = Object.keys(environment).some((name) => /^ASSAY_(SERVER|SEALING_PRIVATE)_KEYS/.test(name))
+  const isGiven = areKeysGiven()
   const file = path.join(database.dataDirectory, keysFileName)
   if (!isGiven && existsSync(file)) return readFileSync(file, 'utf8')
-  const { server, sealingPrivate } = isGiven ? parseConfig(environment, 'command').keys : {}
+  const { server, sealingPrivate } = isGiven ? parseConfig(readEnvironment(), 'command').keys : {}
   if (server === undefined || sealingPrivate === undefined) {
     throw new UsageError(
       '--with-key needs the keys: set ASSAY_SERVER_KEYS and ASSAY_SEALING_PRIVATE_KEYS as the workers have them.',
