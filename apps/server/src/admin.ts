@@ -50,7 +50,7 @@ import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
 export type { ClusterPlan } from './cluster/index.ts'
-export { listHosts } from '@assay/connectors'
+export { findProvider, listHosts } from '@assay/connectors'
 export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, isDatabaseAway, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges, Scope } from './tenants/index.ts'

@@ -46,6 +46,9 @@ it('assay ledger replay shows what would change, applies it with --apply, and th
   const [unknown, wrong] = await Promise.all([assay('replay', '--connection', 'con_x'), assay('rewind')])
   assert.deepEqual(unknown, { code: 2, out: '', err: 'assay: connection con_x does not exist\n' })
   assert.equal(wrong.code, 2)
+  const mistyped = await assay('apply', '--provider', 'krakn')
+  assert.deepEqual([mistyped.code, mistyped.out], [2, ''])
+  assert.match(mistyped.err, /^assay: provider "krakn" does not exist/)
 })
 
 it('assay ledger findings lists them as fast as they are read, and not into memory', async (t) => {

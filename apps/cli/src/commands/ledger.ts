@@ -2,7 +2,7 @@
  * `assay ledger`: derives transactions again from the stored records, without calling a provider. `replay` compares and
  * stores its findings; `findings` lists them, `apply` applies them, `discard` deletes them.
  */
-import type { ReplayFinding, ReplayReport } from '@assay/server/admin'
+import { findProvider, type ReplayFinding, type ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, waitForReader, writeError, writeJson, writeLine, writeTable } from '../console.ts'
 import { usage } from '../usage.ts'
@@ -36,6 +36,10 @@ export async function ledger(words: string[]): Promise<void> {
   const verb = verbs[positionals.join(' ')]
   const isWrong = connectionId === '' || providerId === '' || (connectionId !== undefined && providerId !== undefined)
   if (verb === undefined || isWrong || (apply && verb !== replay)) throw new UsageError(usage.ledger)
+  // A mistyped one would have no connection, and so nothing to change.
+  if (providerId !== undefined && findProvider(providerId) === undefined) {
+    throw new UsageError(`provider ${JSON.stringify(providerId)} does not exist; assay status shows those in use`)
+  }
   await verb({ which: { connectionId, providerId }, apply, json })
 }
 
