@@ -76,11 +76,10 @@ const nearMinutes = 5
 // have lost more than its balances show is judged, so up to the newest of them none is believed.
 const nearReadings = `
   select s.connection_key, max(r.at) filter (where r.at <= m.at) as before_at, min(r.at) filter (where r.at > m.at) as after_at
-  from moment m cross join shown s
-  cross join lateral (
-    select s.balances_since as at union all select s.read_at
-    union all select o.observed_at from observed_balances o where ${ofConnection('o', 's')}
-    union all select o.seen_until from observed_balances o where ${ofConnection('o', 's')}) r
+  from moment m cross join (
+    select s.connection_key, unnest(array[s.balances_since, s.read_at]) as at from shown s
+    union all select a.connection_key, unnest(array[a.before_at, a.before_until, a.next_at]) from around a) r
+  join shown s on s.connection_key = r.connection_key
   where ${isOwned} and s.may_count and r.at <= s.read_at
     and (r.at = s.proof_balances_at or r.at > coalesce(s.balances_doubted_at, '-infinity'))
     and r.at > coalesce(s.losses_open_at, '-infinity')
@@ -169,7 +168,7 @@ const heldEarlier = `coalesce((
 const ownedText = knownUserText({
   columns,
   result: `select * from (
-    with recursive ${heldCtes({ at: moment, now: '$2' }, `${isOwned} and s.may_count`, 'history')},
+    with ${heldCtes({ at: moment, now: '$2' }, { connections: `${isOwned} and s.may_count` }, 'history')},
     near as materialized (${nearReadings}),
     counted as materialized (
       select h.connection_key,

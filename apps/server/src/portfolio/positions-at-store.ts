@@ -42,15 +42,19 @@ const wantedWhere = (condition: string): string => `
   select s.* from shown s
   where s.balances_at is not null and least(s.history_from, s.balances_since) <= ${at} and ${condition}`
 
-// Steps over the key of daily_changes from one asset to the next. Reading all days and dropping repeats took two thirds
-// of the whole statement (72,790 days of 40 assets).
-const movedAssets = `
-  select w.connection_key, (select min(d.asset_key) from daily_changes d where ${ofConnection('d', 'w')}) as asset_key
-  from wanted w
-  union all
-  select m.connection_key, (
-    select min(d.asset_key) from daily_changes d where ${ofConnection('d', 'm')} and d.asset_key > m.asset_key)
-  from moved_assets m where m.asset_key is not null`
+const nextAsset = (rest = ''): string => {
+  const first = (table: string, more = ''): string =>
+    `(select min(n.asset_key) from ${table} n where ${ofConnection('n', 'w')} ${rest} ${more})`
+  return `least(${first('daily_changes')}, ${first('observed_balances')}, ${first('postings', 'and n.spam')}) as asset_key`
+}
+
+// Every asset that the connection `w` ever held or moved, in steps over the keys of the tables from one asset to the
+// next. An asset has a row for each day on which it changed: reading all of them and dropping repeats took most of the
+// whole statement (110,000 days of 300 assets).
+const everHeld = (condition: string): string => `
+  with recursive e as (
+    select ${nextAsset()} union all select ${nextAsset('and n.asset_key > e.asset_key')} from e where e.asset_key is not null)
+  select e.asset_key from e where e.asset_key is not null and ${condition}`
 
 // What readings found until then, over the connection `w` and the observation `b` before the moment.
 const foundUntil = 'coalesce(b.seen_until, w.balances_at)'
@@ -74,18 +78,14 @@ const beliefs: Record<Believed, { coveredFrom: string; next: string; absentAt: s
   },
 }
 
-// Every asset that was ever held, with the readings before and after the moment. An asset that no reading has shown was
-// not there at `absent_at`.
-const around = ({ coveredFrom, next, absentAt }: (typeof beliefs)[Believed]): string => `
-  select w.connection_key, w.balances_at, k.asset_key, b.observed_at as before_at,
+// The readings of each asset before and after the moment. One that no reading has shown was not there at `absent_at`.
+const around = ({ coveredFrom, next, absentAt }: (typeof beliefs)[Believed], condition: string): string => `
+  select w.connection_key, w.balances_at, w.balances_since, w.proved_since, k.asset_key, b.observed_at as before_at,
     ${foundUntil} as before_until, b.liquid as before_liquid, b.staked as before_staked,
     ${coveredFrom} as covered_from, ${absentAt} as absent_at,
     n.observed_at as next_at, n.liquid as next_liquid, n.staked as next_staked
   from wanted w
-  cross join lateral (
-    select o.asset_key from observed_balances o where ${ofConnection('o', 'w')}
-    union select m.asset_key from moved_assets m where m.connection_key = w.connection_key and m.asset_key is not null
-    union select p.asset_key from postings p where ${ofConnection('p', 'w')} and p.spam) k
+  cross join lateral (${everHeld(condition)}) k
   left join lateral (
     select o.* from observed_balances o where ${ofConnection('o', 'w')} and o.asset_key = k.asset_key
       and o.observed_at <= ${at} order by o.observed_at desc limit 1) b on true
@@ -94,8 +94,16 @@ const around = ({ coveredFrom, next, absentAt }: (typeof beliefs)[Believed]): st
       and o.observed_at > ${at} and ${next} order by o.observed_at limit 1) n on true`
 
 const before = `coalesce(r.before_liquid, 0) + coalesce(r.before_staked, 0) as before`
-/** The readings around, which each position carries with it. */
-const aroundColumns = ['before_at', 'before_until', 'next_at', 'next_liquid', 'next_staked']
+/** What each position carries with it: what is known of its connection, and the readings around. */
+const aroundColumns = [
+  'balances_since',
+  'proved_since',
+  'before_at',
+  'before_until',
+  'next_at',
+  'next_liquid',
+  'next_staked',
+]
 const columnsOf = (table: string): string => aroundColumns.map((name) => `${table}.${name}`).join(', ')
 
 // Where to start from: `from_at` is the moment itself when a reading covers it, so that nothing lies in between.
@@ -161,11 +169,18 @@ export const price = `
 
 const heldOf = `f.connection_key, f.asset_key, f.is_derived, f.read_at, f.before, ${columnsOf('f')},`
 
-/** CTEs that end with `held`, over `shown` with the columns below. Both moments are SQL. */
-export const heldCtes = (moments: { at: string; now: string }, condition: string, believed: Believed): string =>
+/**
+ * CTEs that end with `held`, over `shown` with the columns below. Both moments are SQL, and so is what is wanted: of the
+ * connections `s`, and of their assets `e.asset_key`.
+ */
+export const heldCtes = (
+  moments: { at: string; now: string },
+  wanted: { connections: string; assets?: string },
+  believed: Believed,
+): string =>
   `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
-   wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
-   around as materialized (${around(beliefs[believed])}), held as materialized (${held(anchored, heldOf)})`
+   wanted as materialized (${wantedWhere(wanted.connections)}),
+   around as materialized (${around(beliefs[believed], wanted.assets ?? 'true')}), held as materialized (${held(anchored, heldOf)})`
 /**
  * Where the history leads back to from the last reading that is believed. A look-up for each position: PostgreSQL
  * expects a handful of rows of a CTE, and compared each with each.
@@ -175,7 +190,7 @@ export const heldColumns = 'c.balances_since, c.history_from, c.proved_since'
 
 // A verdict is about the time since everything adds up, or since balances were first read where something does not. At an
 // earlier moment a part of the history may be missing. An open difference is one at any moment.
-const gradeThen = `case when g.grade = 'open' or coalesce(s.proved_since, s.balances_since) <= ${at} then g.grade end`
+const gradeThen = `case when g.grade = 'open' or coalesce(h.proved_since, h.balances_since) <= ${at} then g.grade end`
 
 /**
  * Positions `h` with what is known of their assets; those of zero and zero are not listed, unless `also` wants them.
@@ -186,7 +201,6 @@ export const graded = (also = 'false'): string => `
   select h.*, coalesce(present.spam, g.spam, false) as spam, coalesce(${gradeThen}, 'unprovable') as grade,
     coalesce(g.excess, 0) as excess
   from held h
-  join wanted s on s.connection_key = h.connection_key
   left join lateral (
     select p.spam from holdings p where ${ofConnection('p', 'h')} and p.asset_key = h.asset_key offset 0) present on true
   left join lateral (
@@ -219,14 +233,21 @@ const near = `
   where n.before < ${assetsMax}`
 
 const statement = positionsText(
-  `with recursive ${heldCtes({ at: '$12', now: '$3' }, 's.id = any(array(select id from near))', 'readings')}
+  `with ${heldCtes(
+    { at: '$12', now: '$3' },
+    {
+      connections: 's.id = any(array(select id from near))',
+      assets: `($11::text[] is null or exists (
+        select from assets a where a.asset_key = e.asset_key and a.symbol = any($11::text[])))`,
+    },
+    'readings',
+  )}
    select ${item} as item, s.id as place, a.symbol, a.id as asset_id
    from (${graded()}) h
    join wanted s on s.connection_key = h.connection_key
    join assets a on a.asset_key = h.asset_key
    cross join lateral (${price}) p
    where ($6::text is null or (s.id, a.symbol, a.id) > ($6::text, $7::text, $8::text))
-     and ($11::text[] is null or a.symbol = any($11::text[]))
    order by s.id, a.symbol, a.id limit $4::bigint`,
   heldColumns,
   {
