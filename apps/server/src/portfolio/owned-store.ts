@@ -44,7 +44,8 @@ export interface OwnedAccount {
   isKnown: boolean
   /**
    * At most this much of the asset, or this value of everything that has a price, without spam. Null where it may be
-   * more: a record is not settled, and the history may lead back to too little, or the price of a known asset is missing or old.
+   * more: a record is not settled, and the history may lead back to too little, a balance that was read near the moment
+   * is no longer kept, or the price of a known asset is missing or old.
    */
   amount: Decimal | null
   /** At least this much: a reading near the moment found it, or the history has every movement and is proved. */
@@ -106,8 +107,6 @@ const certainValue = `case when a.id = 'fiat:usd' or ${dayOf('m.at')} <> ${dayOf
 // A holding without a price is left out of a lower bound. A debt without one may be worth more than all the rest.
 const worth = `least(sum(v.value * held.least) filter (where not h.spam),
   case when bool_or(v.value is null and held.least < 0) filter (where not h.spam) then 0 end)`
-// The prices of a day may not have been read yet, and the source may have failed. It has prices of known assets alone.
-const lacksPrice = `bool_or($5::text is null and v.value is null and held.most > 0 and a.id ~ '^(crypto|fiat):')`
 const isAsked = 'a.id = $5::text'
 // Of an asset that was bought with borrowed money, an account holds no more than it could keep if it paid its debts.
 const keptWithoutDebts = `case when bool_or(held.least < 0) filter (where not h.spam) then
@@ -153,11 +152,20 @@ const movedWhileRead = `(${hasOpening} and exists (
   join raw_records w on ${ofConnection('w', 's')}
     and w.occurred_at between kept.at - interval '1 minute' and kept.at + interval '10 seconds'))`
 
+const nearest = 'coalesce(n.before_at, n.after_at)'
 // What a reading near the moment found: the same as a reading before it did, or what the history leads back from. Where
 // it leads back to more, the rest may have been read elsewhere by then. An asset that is in neither was not found. (Rows
 // of observed_balances are thinned out, but never at the newest readings.)
-const found = `case when h.before_at is not null and h.before_until >= coalesce(n.before_at, n.after_at) then h.before
+const found = `case when h.before_at is not null and h.before_until >= ${nearest} then h.before
   when n.before_at is null and h.next_at <= n.after_at then least(${total}, h.next_liquid + h.next_staked) else 0 end`
+
+// Where several readings of a day found different balances, only the last stays: an earlier one may have found more.
+const isNoLongerKept = `(${isLedgerProved} is not true and coalesce(h.before_until, '-infinity') < ${nearest}
+  and h.next_at > ${nearest} and ${dayOf('h.next_at')} = ${dayOf(nearest)})`
+// The prices of a day may not have been read yet, and the source may have failed. It has prices of known assets alone.
+const mayBeMore = `bool_or(case when $5::text is null
+  then (${isNoLongerKept} or v.value is null and held.most > 0) and a.id ~ '^(crypto|fiat):'
+  else ${isNoLongerKept} and ${isAsked} end)`
 
 // The judged reading itself may have found a coin twice beside the record of its move.
 const heldEarlier = `coalesce((
@@ -174,10 +182,10 @@ const ownedText = knownUserText({
       select h.connection_key,
         case when $5::text is null then sum(v.value * held.most) filter (where not h.spam)
           else sum(held.most) filter (where ${isAsked}) end as amount,
-        ${lacksPrice} filter (where not h.spam) as lacks_price,
+        ${mayBeMore} filter (where not h.spam) as may_be_more,
         case when $5::text is null then ${worth}
           else least(sum(held.least) filter (where ${isAsked}), ${keptWithoutDebts}) end as certain
-      from moment m cross join (${graded('h.before <> 0')}) h
+      from moment m cross join (${graded('h.before <> 0 or h.is_derived')}) h
       join shown s on s.connection_key = h.connection_key
       cross join lateral (${ledBack}) b
       left join near n on n.connection_key = h.connection_key
@@ -205,7 +213,7 @@ const ownedText = knownUserText({
         'fingerprint', s.account_fingerprint, 'fingerprintOf', coalesce(s.fingerprint_of, 'key'),
         'grade', s.grade, 'isFollowed', s.is_followed, 'isKnown', s.is_known,
         'amount', case when not s.is_known then '0'
-          when c.lacks_price is not true and (m.at = s.read_at or not ${isAskedUnsettled})
+          when c.may_be_more is not true and (m.at = s.read_at or not ${isAskedUnsettled})
             then trim_scale(coalesce(c.amount, 0))::text end,
         'certain', trim_scale(coalesce(case when s.is_known then c.certain end, 0))::text
       ) order by s.connection_key) filter (where s.connection_key is not null), '[]') as accounts
