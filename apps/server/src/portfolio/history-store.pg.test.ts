@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
+import { countScanned, recordStatements } from '../db/test-statements.ts'
 import { listValues, type ValueRequest } from './history-store.ts'
 import { addConnection, addUser, toId, type TestConnection, type TestUser } from './test-portfolio.ts'
 
@@ -368,6 +369,40 @@ describe('a year of values', () => {
     assert.deepEqual([unpriced[0]?.day, unpriced.length], ['2025-01-10', 360])
     await listValues(sql, ann, request)
     assert.ok(Math.max(...plans.map(toRows)) <= 366 * 366, plans.join('\n'))
+  })
+
+  it('of many wallets take the rows of each wallet once, where most users have a few', async (t) => {
+    const { db, ann, connect } = await open(t)
+    const [wallets, tokens] = [30, 100]
+    await db.execute(
+      `insert into assets (id, kind, symbol, name) select 't' || n, 'crypto', 't' || n, 't' from generate_series(1, ${tokens}) n`,
+      [],
+    )
+    const fill = async (userKey: string, tokensHeld: number): Promise<void> => {
+      for (const table of ['holdings (liquid, staked, changed_at,', 'daily_changes (amount, day,']) {
+        const values = table.startsWith('holdings') ? `1, 0, $2::timestamptz` : `1, $2::timestamptz::date`
+        await db.execute(
+          `insert into ${table} user_key, connection_key, asset_key)
+           select ${values}, c.user_key, c.connection_key, a.asset_key from connections c, assets a
+           where c.user_key = $1 and a.id in (select 't' || n from generate_series(1, $3) n)`,
+          [userKey, '2026-01-04T11:00:00.000Z', tokensHeld],
+        )
+      }
+    }
+    for (let user = 0; user < 40; user += 1) {
+      const other = await addUser(db, `other${user}`)
+      await addConnection(db, other, { key: 1, id: `con_other${user}`, balancesAt: '2026-01-04T12:00:00.000Z' })
+      await fill(other.userKey, 3)
+    }
+    await db.execute('analyze')
+    for (let key = 2; key <= wallets; key += 1) await connect({ key })
+    await fill(ann.userKey, tokens)
+    await db.execute('update connections set history_from = $2 where user_key = $1', [ann.userKey, first])
+    const request = { firstDay: '2025-01-04', lastDay: '2026-01-04', today: '2026-01-04', derivedFrom: '2009-01-01' }
+    const [sent] = await recordStatements(async () => void (await listValues(db, ann, request)))
+    assert.ok(sent !== undefined)
+    const scanned = await countScanned(db, sent)
+    assert.ok(scanned < 20 * wallets * tokens, `${scanned} rows`)
   })
 })
 

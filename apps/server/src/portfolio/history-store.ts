@@ -50,33 +50,34 @@ const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UT
 // By how much balances changed: inputs − outputs − fees of everything that is posted. A pending transaction is posted
 // only once the provider has taken its amount. A transaction posted after the balances were read is not in them, so it
 // is subtracted again.
+//
+// A look-up for each connection: PostgreSQL expects a few rows of a user, and compared each row with each connection.
 const moved = `
-  select s.connection_key, d.asset_key, d.day, d.amount
-  from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
-  where d.day > $2::date
+  select s.connection_key, s.begun_on, d.asset_key, d.day, d.amount
+  from shown s, lateral (select d.asset_key, d.day, d.amount from daily_changes d
+    where d.user_key = $1::bigint and d.connection_key = s.connection_key and d.day > $2::date offset 0) d
   union all
-  select late.connection_key, p.asset_key, ${dayOf('p')}, -p.amount
-  from (select distinct s.connection_key, s.balances_at, d.asset_key
-    from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
-    where d.day >= (s.balances_at at time zone 'UTC')::date) late,
+  select s.connection_key, s.begun_on, p.asset_key, ${dayOf('p')}, -p.amount
+  from shown s, lateral (select distinct d.asset_key from daily_changes d
+    where d.user_key = $1::bigint and d.connection_key = s.connection_key
+      and d.day >= (s.balances_at at time zone 'UTC')::date) late,
   lateral (select p.asset_key, p.occurred_at, p.amount from postings p
-    where p.user_key = $1::bigint and p.asset_key = late.asset_key and p.occurred_at > late.balances_at
-      and p.connection_key = late.connection_key and not p.spam offset 0) p
+    where p.user_key = $1::bigint and p.asset_key = late.asset_key and p.occurred_at > s.balances_at
+      and p.connection_key = s.connection_key and not p.spam offset 0) p
   where ${dayOf('p')} > $2::date`
 
 const held = `
-  select s.connection_key, h.asset_key, h.liquid + h.staked as amount
-  from shown s join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
-  where not h.spam`
+  select s.connection_key, s.begun_on, h.asset_key, h.amount
+  from shown s, lateral (select h.asset_key, h.liquid + h.staked as amount from holdings h
+    where h.user_key = $1::bigint and h.connection_key = s.connection_key and not h.spam offset 0) h`
 
 // Before its first record or reading an account contributes nothing. What its history does not explain by then came on
 // that day, as one more change.
 const begun = `
-  select r.asset_key, s.begun_on as day, sum(r.amount) as amount
-  from (${held} union all select m.connection_key, m.asset_key, -m.amount from moved m) r
-  join shown s on s.connection_key = r.connection_key
-  where s.begun_on > $2::date
-  group by r.connection_key, r.asset_key, s.begun_on`
+  select r.asset_key, r.begun_on as day, sum(r.amount) as amount
+  from (${held} union all select m.connection_key, m.begun_on, m.asset_key, -m.amount from moved m) r
+  where r.begun_on > $2::date
+  group by r.connection_key, r.asset_key, r.begun_on`
 
 const isPriced = `(a.id = 'fiat:usd'
   or exists (select from current_prices p where p.asset_id = a.id and p.price_in_usd is not null)
