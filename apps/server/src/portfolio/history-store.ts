@@ -37,8 +37,8 @@ export interface ValueRequest {
 // Where the history cannot be derived there is nothing to compare with, and a day shows the accounts that were connected.
 const observed = `
   select o.day, sum(o.value_in_usd) as value, sum(o.unpriced) > 0 as unpriced
-  from observed_values o join shown s on s.connection_key = o.connection_key
-  where o.user_key = $1::bigint and o.day between $2::date and $3::date
+  from shown s, lateral (select o.day, o.value_in_usd, o.unpriced from observed_values o
+    where o.user_key = $1::bigint and o.connection_key = s.connection_key and o.day between $2::date and $3::date offset 0) o
   group by o.day
   having count(*) = (select count(*) from shown every
     where (case when o.day < $5::date then every.added_at else least(every.added_at, every.history_from) end

@@ -100,10 +100,16 @@ export function positionsText(
   return authorizedReadText({ scope, columns, result })
 }
 
+// A look-up for each connection: PostgreSQL expects a few rows of a user, and compared each holding with each connection.
+const holdingsOf = `select h.asset_key, h.liquid, h.staked, h.spam from holdings h
+  where h.user_key = $1::bigint and h.connection_key = s.connection_key offset 0`
+// A page ends with one of the first connections, and what the others hold is not looked up.
+const shownInOrder = `(select s.* from shown s where ($6::text is null or s.id >= $6::text) order by s.id)`
+
 const positions = positionsText(
   `select ${positionItem({ fetched: 's.fetched_text' })} as item, s.id as place, a.symbol, a.id as asset_id
-   from shown s
-   join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+   from ${shownInOrder} s
+   cross join lateral (${holdingsOf}) h
    join assets a on a.asset_key = h.asset_key
    left join current_prices p on p.asset_id = a.id
    where ($6::text is null or (s.id, a.symbol, a.id) > ($6::text, $7::text, $8::text))
@@ -128,7 +134,7 @@ const sourcePositions = positionsText(
      select s.provider_id, a.symbol, a.id as asset_id, sum(h.liquid) as liquid, sum(h.staked) as staked,
        min(s.balances_at) as fetched_at
      from shown s
-     join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+     cross join lateral (${holdingsOf}) h
      join assets a on a.asset_key = h.asset_key
      where not h.spam and ($9::text[] is null or s.provider_id = any($9::text[]))
        and ($10::text[] is null or a.symbol = any($10::text[]))
