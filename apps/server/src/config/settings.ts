@@ -333,7 +333,7 @@ export const settings = {
   }),
   ASSAY_LIMIT_RECORDS: setting({
     description:
-      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them; one of more than 16 KB counts as several. Beyond them, only accounts and lists with less than their share are read on, up to twice as many; balances still are. A user of whom a fifth as many removed transactions are remembered adds no accounts.",
+      "Records of providers that are kept of one user's accounts and wallets, about 3 KB each with what is derived from them; one of more than 16 KB, or a batch of collectibles, counts as several. Beyond them, only accounts and lists with less than their share are read on, up to twice as many; balances still are. A user of whom a fifth as many removed transactions are remembered adds no accounts.",
     unit: 'records',
     default: '5000000',
     parse: wholeNumber(1, 1_000_000_000_000),

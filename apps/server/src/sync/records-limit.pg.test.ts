@@ -94,6 +94,20 @@ describe('a list that a stranger has filled', async () => {
     assert.deepEqual(await countOf(ref), { A: 1, B: 4 })
   })
 
+  it('counts what a short record lists', async () => {
+    const provider = open({ A: 0, B: 3 })
+    const list = { ...record('list', reader.clock.now() - hourMs), moves: 30 }
+    provider.lists.set('ledger/A', [list])
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true, enough: async () => (await countOf(ref))['B'] === 3 })
+    for (const partition of ['A', 'B']) {
+      provider.lists.get(`ledger/${partition}`)?.push(record(`${partition}new`, reader.clock.now() + 1))
+    }
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.deepEqual(await countOf(ref), { A: 1, B: 4 })
+  })
+
   it('counts a record once that changes again and again', async () => {
     const provider = open({ A: 0 })
     const long = (change: number) => {

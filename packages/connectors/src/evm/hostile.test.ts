@@ -406,6 +406,18 @@ describe('rows that are too long for one answer together', () => {
     assert.ok(held.has(`evm:1:${contracts[2]}`))
   })
 
+  it('count as many records, however short the batch is that lists them', async (t) => {
+    const { chain, reader } = await openWallet(t)
+    const pieces = Array.from({ length: 2_000 }, (_, index) => String(index))
+    const batch = row(10, contracts[0] ?? '', { tokenIDs: pieces, values: pieces })
+    chain.lists.set('token1155tx', [batch, row(11, contracts[0] ?? '', { tokenID: '7', tokenValue: '1' })])
+    const { records } = await walk(reader, 'erc1155')
+    assert.deepEqual(
+      records.map(({ moves }) => moves),
+      [2_000, undefined],
+    )
+  })
+
   it('are reported where one batch alone has too many pieces', async (t) => {
     const { chain, reader } = await openWallet(t)
     const pieces = Array.from({ length: 60_000 }, (_, index) => String(index))

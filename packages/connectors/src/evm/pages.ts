@@ -241,7 +241,11 @@ function readRows(
       const count = (seen.get(head.name) ?? 0) + 1
       seen.set(head.name, count)
       const key = count === 1 ? head.name : `${head.name}#${count}`
-      return { key, occurredAtMs: head.occurredAtMs, ...(head.block > finalBlock ? { pending: true } : {}) }
+      return {
+        ...{ key, occurredAtMs: head.occurredAtMs },
+        ...(head.block > finalBlock ? { pending: true } : {}),
+        ...(head.moves > 1 ? { moves: head.moves } : {}),
+      }
     })
     const [head] = heads
     // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a

@@ -154,6 +154,8 @@ export interface Head {
   hash: string | null
   blockHash: string | null
   from: string | null
+  /** A batch of collectibles lists one for each piece. */
+  moves: number
 }
 
 interface Dated {
@@ -161,8 +163,10 @@ interface Dated {
   timeStamp: string
 }
 
-function headOf({ blockNumber, timeStamp }: Dated, more: Omit<Head, 'block' | 'occurredAtMs'>): Head {
-  return { block: Number(blockNumber), occurredAtMs: Number(timeStamp) * 1000, ...more }
+type Named = Omit<Head, 'block' | 'occurredAtMs' | 'moves'>
+
+function headOf({ blockNumber, timeStamp }: Dated, more: Named, moves = 1): Head {
+  return { block: Number(blockNumber), occurredAtMs: Number(timeStamp) * 1000, ...more, moves }
 }
 
 function contentName(of: string, ...parts: readonly unknown[]): string {
@@ -175,7 +179,7 @@ function readToken(body: string): Head {
   const { hash: of, from, to, contractAddress, value, tokenID, tokenValue, tokenIDs, values } = row
   const what = [value ?? '', tokenID ?? '', tokenValue ?? '', tokenIDs ?? [], values ?? []]
   const name = contentName(of, contractAddress, from, to, ...what)
-  return headOf(row, { name, hash: of, blockHash: row.blockHash ?? null, from })
+  return headOf(row, { name, hash: of, blockHash: row.blockHash ?? null, from }, tokenIDs?.length)
 }
 
 export const headReaders: Readonly<Record<StreamName, (body: string) => Head>> = {

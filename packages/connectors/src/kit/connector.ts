@@ -188,9 +188,11 @@ export interface RawRecord {
   pending?: boolean
   /** Set when the record could not be parsed: it is kept and reported, and never fails its page. */
   unreadable?: string
+  /** How many moves the record lists, where a list of thousands fits into one. It counts as that many records. */
+  moves?: number
 }
 
-export interface StoredRecord extends RawRecord {
+export interface StoredRecord extends Omit<RawRecord, 'moves'> {
   stream: string
   partition: string
 }

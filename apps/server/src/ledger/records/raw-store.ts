@@ -40,6 +40,7 @@ function valuesOf(
   { stream, partition }: ListKey,
   linked: readonly LinkedRecord[],
 ): unknown[] {
+  const lists = linked.filter(({ record }) => record.moves !== undefined)
   return [
     ...keysOf(ref),
     stream,
@@ -52,11 +53,17 @@ function valuesOf(
     linked.map(({ record }) => record.body),
     linked.map(({ record }) => record.pending === true),
     linked.map(({ record }) => record.unreadable ?? null),
+    lists.map(({ record }) => record.key),
+    lists.map(({ record }) => record.moves),
   ]
 }
 
 /** A record of more than this many bytes counts as several: the limit of a user's records is one of storage. */
 const countedBytes = 16_384
+
+/** For how many more a record counts than for one. What a short one lists takes as much as records of their own. */
+const further = `greatest(octet_length(r.body) / ${countedBytes},
+  (select l.moves - 1 from unnest($13::text[], $14::integer[]) as l (source_key, moves) where l.source_key = r.source_key))`
 
 /**
  * Makes the groups of these rows due, in the transaction that has changed their records. The parameters are given by
@@ -81,7 +88,7 @@ const keepRecords = (change: string): string => `with kept as (
       g.body, g.pending, g.unreadable
     from ${given}
     on conflict (user_key, connection_key, stream, partition, source_key) do update set ${change}
-    returning source_key, group_key, occurred_at, xmax = 0 as added, octet_length(r.body) / ${countedBytes} as further
+    returning source_key, group_key, occurred_at, xmax = 0 as added, ${further} as further
   ), due as (
     ${makeDue('kept', { stream: '$3', partition: '$4', mark: '$6' })}
   )`
