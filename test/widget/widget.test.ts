@@ -284,6 +284,27 @@ describe('the connect widget', () => {
         await page.getByText('Holdings').waitFor()
         assert.equal(await page.getByRole('link', { name: 'Repair' }).count(), 0)
       }))
+
+    it('of an account connected here can wait, so that the person keeps it and can finish', () =>
+      visit(async (page, here) => {
+        await beginAtDemo(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A new account')
+        await seeHeading(page, 'Connected')
+        await here.service.db.execute(
+          "update connections set status = 'needs_reauth', status_cause = 'invalid_credentials', status_message = 'needs a new key.'",
+        )
+        await page.reload()
+        await button(page, 'Repair').click()
+        await seeHeading(page, 'Kraken no longer accepts the key')
+        await seeAccessible(page, 'a connected account needs repair')
+        await button(page, 'Repair it later').click()
+        await seeHeading(page, 'Connected')
+        await page.getByText('Needs your attention').waitFor()
+        await button(page, 'Finish').click()
+        await page.getByRole('link', { name: 'Repair' }).waitFor()
+      }))
   })
 
   describe('in a frame', () => {

@@ -56,6 +56,8 @@ export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: 
   const rights = signIn === undefined ? rightsIn(item) : []
   const values = { provider, message: item.message }
   const harmless = cause === 'already_connected'
+  // Without a way to the summary, "Not now" would be the only way on, and it removes all that was connected here.
+  const isOfSession = flow.session.connections.some(({ connection_id }) => connection_id === connectionId)
 
   function proceed(): void {
     if (harmless) flow.go({ name: flow.session.connections.length > 0 ? 'summary' : 'choose' })
@@ -94,6 +96,11 @@ export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: 
         {!harmless && connectionId === null && (
           <button type="button" class="button button-quiet" onClick={() => flow.go({ name: 'choose' })}>
             {t('trouble.elsewhere')}
+          </button>
+        )}
+        {isOfSession && (
+          <button type="button" class="button button-quiet" onClick={() => flow.go({ name: 'summary' })}>
+            {t('trouble.later')}
           </button>
         )}
       </div>

@@ -315,6 +315,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.other.why': 'Der Dienst sagt: {message}',
   'trouble.other.do': 'Erneut versuchen',
   'trouble.elsewhere': 'Anderen Anbieter wählen',
+  'trouble.later': 'Später reparieren',
 
   'leave.title': 'Seite verlassen, ohne abzuschließen?',
   'leave.body': {

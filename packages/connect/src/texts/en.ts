@@ -291,6 +291,7 @@ export const en = {
   'trouble.other.why': 'The service says: {message}',
   'trouble.other.do': 'Try again',
   'trouble.elsewhere': 'Choose another provider',
+  'trouble.later': 'Repair it later',
 
   'leave.title': 'Leave without finishing?',
   'leave.body': {

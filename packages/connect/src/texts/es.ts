@@ -300,6 +300,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.other.why': 'El servicio dice: {message}',
   'trouble.other.do': 'Intentar de nuevo',
   'trouble.elsewhere': 'Elegir otro proveedor',
+  'trouble.later': 'Reparar más tarde',
 
   'leave.title': '¿Salir sin terminar?',
   'leave.body': {

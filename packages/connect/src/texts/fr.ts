@@ -309,6 +309,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'trouble.other.why': 'Le service dit : {message}',
   'trouble.other.do': 'Réessayer',
   'trouble.elsewhere': 'Choisir un autre fournisseur',
+  'trouble.later': 'Réparer plus tard',
 
   'leave.title': 'Quitter sans terminer ?',
   'leave.body': {

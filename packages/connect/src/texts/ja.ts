@@ -281,6 +281,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.other.why': 'サービスからの説明：{message}',
   'trouble.other.do': 'もう一度試す',
   'trouble.elsewhere': '別の接続先を選ぶ',
+  'trouble.later': 'あとで修復する',
 
   'leave.title': '完了せずに終了しますか？',
   'leave.body': { other: 'ここで接続した{count}件の口座は、接続が解除されます。' },

@@ -293,6 +293,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'trouble.other.why': 'O serviço diz: {message}',
   'trouble.other.do': 'Tentar de novo',
   'trouble.elsewhere': 'Escolher outro provedor',
+  'trouble.later': 'Reparar depois',
 
   'leave.title': 'Sair sem concluir?',
   'leave.body': {
