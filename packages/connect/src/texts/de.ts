@@ -243,9 +243,9 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'repaired.lead':
     'Die Verbindung funktioniert wieder und kann nur lesen. Wir machen dort weiter, wo das Lesen aufgehört hat.',
 
-  'trouble.invalid_credentials.title': '{provider} kennt diesen Schlüssel nicht',
+  'trouble.invalid_credentials.title': '{provider} akzeptiert diesen Schlüssel nicht',
   'trouble.invalid_credentials.why':
-    'Vielleicht fehlt ein Zeichen, oder der Schlüssel wurde bei {provider} gelöscht. Es wurde nichts gespeichert.',
+    'Vielleicht ist eine Eingabe unvollständig oder vertippt, der Schlüssel wurde bei {provider} gelöscht, oder er gilt nur für bestimmte IP-Adressen. Es wurde nichts gespeichert.',
   'trouble.invalid_credentials.do': 'Noch einmal eingeben',
   'trouble.missing_permission.title': 'Dieser Schlüssel darf zu wenig lesen',
   'trouble.missing_permission.why':

@@ -226,9 +226,9 @@ export const en = {
   'repaired.title': '{provider} is repaired',
   'repaired.lead': 'The connection works again and can only read. We continue where reading stopped.',
 
-  'trouble.invalid_credentials.title': '{provider} does not know this key',
+  'trouble.invalid_credentials.title': '{provider} does not accept this key',
   'trouble.invalid_credentials.why':
-    'A character may be missing, or the key was deleted at {provider}. Nothing was kept.',
+    'Something you entered may be incomplete or mistyped, the key may have been deleted at {provider}, or it works only from certain IP addresses. Nothing was kept.',
   'trouble.invalid_credentials.do': 'Enter it again',
   'trouble.missing_permission.title': 'This key cannot read enough',
   'trouble.missing_permission.why':

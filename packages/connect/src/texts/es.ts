@@ -234,8 +234,9 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'repaired.title': 'La conexión con {provider} está reparada',
   'repaired.lead': 'La conexión funciona de nuevo y solo puede leer. Seguimos donde se detuvo la lectura.',
 
-  'trouble.invalid_credentials.title': '{provider} no reconoce esta clave',
-  'trouble.invalid_credentials.why': 'Puede faltar un carácter, o la clave se borró en {provider}. No se guardó nada.',
+  'trouble.invalid_credentials.title': '{provider} no acepta esta clave',
+  'trouble.invalid_credentials.why':
+    'Puede que algo de lo que escribiste esté incompleto o mal escrito, que la clave se haya borrado en {provider} o que solo funcione desde ciertas direcciones IP. No se guardó nada.',
   'trouble.invalid_credentials.do': 'Escribirla de nuevo',
   'trouble.missing_permission.title': 'A esta clave le faltan permisos de lectura',
   'trouble.missing_permission.why':

@@ -240,9 +240,9 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'repaired.lead':
     'La connexion fonctionne à nouveau, en lecture seule. Nous reprenons là où la lecture s’était arrêtée.',
 
-  'trouble.invalid_credentials.title': '{provider} ne reconnaît pas cette clé',
+  'trouble.invalid_credentials.title': '{provider} n’accepte pas cette clé',
   'trouble.invalid_credentials.why':
-    'Il manque peut-être un caractère, ou la clé a été supprimée chez {provider}. Rien n’a été conservé.',
+    'Une saisie est peut-être incomplète ou erronée, la clé a été supprimée chez {provider}, ou elle ne fonctionne que depuis certaines adresses IP. Rien n’a été conservé.',
   'trouble.invalid_credentials.do': 'La saisir à nouveau',
   'trouble.missing_permission.title': 'Cette clé n’a pas assez de droits de lecture',
   'trouble.missing_permission.why':

@@ -213,9 +213,9 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'repaired.title': '{provider} との接続を修復しました',
   'repaired.lead': '接続は読み取り専用で再び有効になりました。止まったところから読み取りを続けます。',
 
-  'trouble.invalid_credentials.title': '{provider} でこのキーが認識されませんでした',
+  'trouble.invalid_credentials.title': '{provider} でこのキーが受け付けられませんでした',
   'trouble.invalid_credentials.why':
-    '文字が欠けているか、{provider} でキーが削除されたのかもしれません。何も保存していません。',
+    '入力した内容が欠けているか間違っている、{provider} でキーが削除された、または特定の IP アドレスからしか使えないキーである可能性があります。何も保存していません。',
   'trouble.invalid_credentials.do': 'もう一度入力する',
   'trouble.missing_permission.title': 'このキーには読み取り権限が足りません',
   'trouble.missing_permission.why':

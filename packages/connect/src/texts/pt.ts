@@ -229,8 +229,9 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'repaired.title': 'A conexão com {provider} foi reparada',
   'repaired.lead': 'A conexão voltou a funcionar e só pode ler. Continuamos de onde a leitura parou.',
 
-  'trouble.invalid_credentials.title': '{provider} não reconhece esta chave',
-  'trouble.invalid_credentials.why': 'Pode faltar um caractere, ou a chave foi apagada em {provider}. Nada foi salvo.',
+  'trouble.invalid_credentials.title': '{provider} não aceita esta chave',
+  'trouble.invalid_credentials.why':
+    'Algo que você digitou pode estar incompleto ou errado, a chave pode ter sido apagada em {provider}, ou ela só funciona a partir de certos endereços IP. Nada foi salvo.',
   'trouble.invalid_credentials.do': 'Digitar de novo',
   'trouble.missing_permission.title': 'Faltam permissões de leitura nesta chave',
   'trouble.missing_permission.why':
