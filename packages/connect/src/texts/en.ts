@@ -140,7 +140,7 @@ export const en = {
   'doctor.swapped': 'The two are swapped: this belongs in the other field.',
   'doctor.swap': 'Swap them',
   'doctor.same_twice': 'Both fields have the same text. Copy the other one again.',
-  'doctor.foreign_character': 'A {provider} key never contains “{got}”. Copy it again.',
+  'doctor.foreign_character': 'Keys of {provider} never contain “{got}”. Copy this one again.',
   'doctor.too_short': 'Too short: {got} of {expected} characters. Copy all of it.',
   'doctor.too_long': 'Too long: {got} characters, {expected} expected. Copy only the key.',
   'doctor.wrong_shape': 'This is not what {provider} gives out here. Copy it again.',
@@ -152,7 +152,7 @@ export const en = {
     'Wallets with several keys or conditions cannot be read yet. Paste a single address instead.',
   'doctor.wallet_name':
     'This is a name, not an address. Open your wallet and copy the address that the name stands for.',
-  'doctor.other_chain': 'This belongs to {got}. Choose {got} as the provider, or paste a {provider} address.',
+  'doctor.other_chain': 'This belongs to {got}. Choose {got} as the provider, or paste an address of {provider}.',
   'doctor.is_address': 'This address belongs to {got}. We will read its balance and transactions. It cannot spend.',
   'doctor.is_extended_public_key':
     'This is an extended public key for {got}. We will read the balance and transactions of the whole wallet. It cannot spend.',

@@ -42,6 +42,12 @@ describe('texts', () => {
     })
   }
 
+  it('no English text has an article before a name that is filled in: it may begin with a vowel', () => {
+    for (const text of Object.values<Text>(en)) {
+      for (const form of formsOf(text)) assert.doesNotMatch(form, /\ban? \{/i, form)
+    }
+  })
+
   it('no text has an exclamation mark or jargon', () => {
     for (const texts of [en, ...Object.values(languages)]) {
       for (const text of Object.values<Text>(texts)) {
