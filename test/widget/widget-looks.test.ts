@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { until } from '../until.ts'
 import {
+  beginAtDemo,
   button,
   chooseKraken,
   heading,
@@ -92,6 +93,22 @@ describe('the widget under other conditions', () => {
       },
       { viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
     ))
+
+  it('the list of providers shows that it goes on: its edge cuts a row', () =>
+    visit(async (page, here) => {
+      await beginAtDemo(page, here)
+      await reachChoice(page)
+      await page.getByRole('option').first().waitFor()
+      const list = await page.getByRole('listbox').boundingBox()
+      const edge = (list?.y ?? 0) + (list?.height ?? 0)
+      const rows = await Promise.all((await page.getByRole('option').all()).map((row) => row.boundingBox()))
+      const [cut] = rows.flatMap((row) =>
+        row !== null && row.y < edge && edge < row.y + row.height
+          ? [Math.min(edge - row.y, row.y + row.height - edge)]
+          : [],
+      )
+      assert.ok(cut !== undefined && cut > 12, `enough of a row is shown and hidden: ${cut} px`)
+    }))
 
   it('with the keyboard alone, from the application and back', () =>
     visit(async (page, { demo }) => {
