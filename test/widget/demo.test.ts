@@ -136,4 +136,20 @@ describe('the demo application', () => {
       await page.getByText(words, { exact: true }).waitFor()
       await seeAccessible(page, 'stale')
     }))
+
+  // The last test: the clock never goes back.
+  it('shows the portfolio up to the moved day after the sandbox’s clock was moved', () =>
+    visit(async (page, { service, demo }) => {
+      await connectAs(page, 'a traveller in time', 'default')
+      await page.getByText('Everything adds up since March 2021').waitFor()
+      const moved = await page.request.post(`${service.url}/sandbox/clock`, { data: { advance_ms: 3 * 86_400_000 } })
+      const { data } = (await moved.json()) as { data: { now: string } }
+      const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(data.now))
+      await page.goto(demo.url)
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+      await until('the accounts are read again', async () => {
+        await page.goto(demo.url)
+        return (await page.getByText(day, { exact: true }).count()) > 0 || undefined
+      })
+    }))
 })

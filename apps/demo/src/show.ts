@@ -29,16 +29,26 @@ export async function showPortfolio(deps: DemoDeps, { url, session }: Visit): Pr
   const client = session?.client
   if (client === undefined) return page(welcomePage({ notice, hasSample: sampleUser !== undefined }))
   const view = toView(url.searchParams)
-  const [connections, assets, values, transactions] = await Promise.all([
-    listConnections(client),
+  const connections = await listConnections(client)
+  const [assets, values, transactions] = await Promise.all([
     listAssets(client),
-    client.assetHistory({ start_time: new Date(Date.now() - (view.days - 1) * dayMs) }),
+    client.assetHistory(toTimes(connections, view.days)),
     listTransactions(client, view.types, undefined),
   ])
   const differences = await findDifferences(client, connections)
   const icons = createIcons(baseUrl)
   const manageUrl = `${widgetUrl}/manage?client_id=${encodeURIComponent(clientId)}`
   return page(portfolioPage({ view, connections, assets, values, transactions, differences, icons, manageUrl, notice }))
+}
+
+/**
+ * The service's day may be ahead of ours: at midnight, and always once the sandbox's clock was moved. So the end is
+ * named, which keeps the range within what the service allows, and is no earlier than the last reading of an account.
+ */
+function toTimes(connections: readonly ConnectedProvider[], days: number): { start_time: Date; end_time: Date } {
+  const readAtMs = connections.map(({ last_synced_at: readAt }) => (readAt === null ? 0 : Date.parse(readAt)))
+  const endMs = Math.max(Date.now(), ...readAtMs)
+  return { start_time: new Date(endMs - (days - 1) * dayMs), end_time: new Date(endMs) }
 }
 
 /** The rows after those on the page. When the page is scrolled to its end, its script fetches and adds them. */
