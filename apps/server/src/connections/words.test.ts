@@ -60,7 +60,12 @@ describe('the text of a fault for the user', () => {
     const bySignIn = { name: 'Coinbase', connectionType: 'oauth2' } as const
     assert.deepEqual(describeRefusal({ fault: 'rate_limited' }, byKey), { fix: 'Try again in a few minutes.' })
     const fault = 'invalid_credentials'
-    assert.deepEqual(describeRefusal({ fault }, byKey), {})
+    assert.equal(describeRefusal({ fault }, byKey).message, 'Coinbase does not accept this key.')
+    assert.equal(
+      describeFault(fault, 'Coinbase').message,
+      'Coinbase no longer accepts the key.',
+      'once it was accepted',
+    )
     assert.equal(describeRefusal({ fault }, bySignIn).message, 'Coinbase did not accept this sign-in.')
     const lacking = { fault: 'missing_permission', rights: ['wallet:accounts:read'] } as const
     assert.deepEqual(describeRefusal(lacking, byKey), {})

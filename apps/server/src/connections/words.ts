@@ -15,9 +15,10 @@ interface Words {
 type Write = (provider: string, named: string) => Words
 
 const words: Record<Fault, Write> = {
+  // Of a key that was accepted before; a new one is refused in the words of its type (credential-types.ts).
   invalid_credentials: (provider) => ({
-    message: `${provider} does not accept this key.`,
-    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}. If the key works only from certain IP addresses, add this service's address to its list.`,
+    message: `${provider} no longer accepts the key.`,
+    fix: `Make a new read-only key of the same account at ${provider}. If the key works only from certain IP addresses, add this service's address to its list.`,
   }),
   missing_permission: (provider, rights) => ({
     message: `This key may not read everything that is needed${rights === '' ? '' : `; missing: ${rights}`}.`,
@@ -86,7 +87,7 @@ export function describeRefusal(
   if (reason !== undefined) return reasons[reason]
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
   const type = credentialTypes[connectionType]
-  if (fault === 'invalid_credentials') return type.describeRefused(name) ?? {}
+  if (fault === 'invalid_credentials') return type.describeRefused(name)
   if ((fault !== 'missing_permission' && fault !== 'excess_permission') || rights.length === 0) return {}
   return type.describeRights(fault, name, quoteAll(rights)) ?? {}
 }

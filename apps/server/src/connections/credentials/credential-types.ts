@@ -98,8 +98,8 @@ interface CredentialType<New extends NewCredentials> {
   /** Jobs whose text is the same run one after another, in one lane. */
   lane(given: New, connectionId: string): string
   open(context: OpenContext): Promise<Credentials>
-  /** The text for a person when the provider does not accept them; undefined takes the text for a key. */
-  describeRefused(providerName: string): { message: string; fix: string } | undefined
+  /** The text for a person when the provider does not accept them. */
+  describeRefused(providerName: string): { message: string; fix: string }
   /** The same when they lack rights, or have more than reading needs. */
   describeRights(fault: RightsFault, providerName: string, rights: string): { message: string; fix: string } | undefined
 }
@@ -145,7 +145,10 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
     async open(context) {
       return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }
     },
-    describeRefused: () => undefined,
+    describeRefused: (provider) => ({
+      message: `${provider} does not accept this key.`,
+      fix: `Copy the key and its secret again, or make a new read-only key at ${provider}. If the key works only from certain IP addresses, add this service's address to its list.`,
+    }),
     describeRights: () => undefined,
   },
 
