@@ -26,7 +26,7 @@ import {
 import { deleteAbandonedPending, deleteOldChecks, listOldLanes } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
-import { toLaneText } from './credentials/credential-types.ts'
+import { cleanCredentials, toLaneText } from './credentials/credential-types.ts'
 import { createFingerprints } from './credentials/fingerprints.ts'
 import { createSealer, type Sealer } from './credentials/seal.ts'
 import { openToken } from './credentials/tokens.ts'
@@ -183,7 +183,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (found === undefined) return undefined
       const { providerId, keyLane } = found
       const toLane = (key: FoundKey): string =>
-        toKeyLane(deps.keyring, providerId, toLaneText({ type: 'api_key', ...key }, connectionId))
+        // Cleaned as it was when it was added: a PEM block has its lines rebuilt.
+        toKeyLane(deps.keyring, providerId, toLaneText(cleanCredentials({ type: 'api_key', ...key }), connectionId))
       return { providerId, isKey: (key) => toLane(key) === keyLane }
     },
     openSignIn: (connectionId) => openSignIn(deps, sealer, connectionId),

@@ -193,6 +193,32 @@ describe('the sandbox’s own endpoints', async () => {
     })
   }
 
+  it('a key whose secret is a PEM block has an account, too: it is revoked, and followed by a new key', async () => {
+    const { access_token: token } = await api.signIn('pem', { providers: [] })
+    const { client_id, code_challenge, code_challenge_method, state } = request
+    const query = new URLSearchParams({ client_id, code_challenge, code_challenge_method, state }).toString()
+    const session = await api.call<{ session_secret: string }>('POST', '/connect/v1/session', undefined, { query })
+    const asked = { provider_id: 'coinbase', scenario: 'empty' }
+    const key = await api.call<{ fields: { api_key: string; secret_key: string } }>(
+      'POST',
+      '/connect/v1/session/sandbox/key',
+      session.body.session_secret,
+      asked,
+    )
+    assert.match(key.body.fields.secret_key, /^-----BEGIN/)
+    const { body, text } = await api.call<{ data: { connection_id: string } }>(
+      'POST',
+      '/accounts/v2/providers',
+      token,
+      { provider_id: 'coinbase', connection: { type: 'api_key', ...key.body.fields } },
+    )
+    const path = `/sandbox/connections/${body.data.connection_id}/keys`
+    assert.equal((await api.call('DELETE', path)).status, 200, text)
+    const fresh = await api.call<{ data: { api_key: string } }>('POST', path)
+    assert.equal(fresh.status, 200, fresh.text)
+    assert.notEqual(fresh.body.data.api_key, key.body.fields.api_key)
+  })
+
   it('404: keys cannot be created or revoked for an unknown connection or a wallet, nor created for a sign-in', async () => {
     const providers = ['bitcoin', 'coinbase'].map((provider_id) => ({ provider_id, scenario: 'empty' }))
     const { connectionIds } = await api.signIn('ada', { providers })
