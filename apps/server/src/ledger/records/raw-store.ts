@@ -53,17 +53,18 @@ function valuesOf(
     linked.map(({ record }) => record.body),
     linked.map(({ record }) => record.pending === true),
     linked.map(({ record }) => record.unreadable ?? null),
-    lists.map(({ record }) => record.key),
-    lists.map(({ record }) => record.moves),
+    JSON.stringify(Object.fromEntries(lists.map(({ record }) => [record.key, record.moves]))),
   ]
 }
 
 /** A record of more than this many bytes counts as several: the limit of a user's records is one of storage. */
 const countedBytes = 16_384
 
-/** For how many more a record counts than for one. What a short one lists takes as much as records of their own. */
-const further = `greatest(octet_length(r.body) / ${countedBytes},
-  (select l.moves - 1 from unnest($13::text[], $14::integer[]) as l (source_key, moves) where l.source_key = r.source_key))`
+/**
+ * For how many more a record counts than for one. What a short one lists takes as much as records of their own. The
+ * numbers are looked up in an object: PostgreSQL would search a list of them from its start for each record.
+ */
+const further = `greatest(octet_length(r.body) / ${countedBytes}, ($13::jsonb ->> r.source_key)::integer - 1)`
 
 /**
  * Makes the groups of these rows due, in the transaction that has changed their records. The parameters are given by
