@@ -95,7 +95,7 @@ export interface Ledger {
     reading?: BalancesReading,
   ): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
-  listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
+  listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
    * Destroys everything that was read through the connection, in batches of 5,000 rows: call the returned function,
    * each time in a transaction, until it answers true. `hiddenSeq` is the number at which a connection that was shown
@@ -167,7 +167,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
       return kept === 'changed'
     },
-    listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
+    listPoisonedTimes: raw.listPoisonedTimes,
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
     ensureStatistics: () => store.ensureStatistics(db),
 

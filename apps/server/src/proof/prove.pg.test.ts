@@ -96,7 +96,7 @@ describe('a proof', async () => {
         'insert into due_proofs (user_key, connection_key, asset_key, since, marks) values ($1, $2, $3, $4, 2)',
         [ref.userKey, ref.connectionKey, assetKey, later(sinceMs)],
       )
-      await keepDue(db, ref, [assetKey], { due: [{ asset_key: assetKey, since: later(sinceMs), marks: '1' }], at })
+      await keepDue(db, ref, [assetKey], { due: new Map([[assetKey, 1]]), at })
       const { since } = await db.row<{ since: string }>(
         'select since from due_proofs where user_key = $1 and asset_key = $2',
         [ref.userKey, assetKey],
@@ -390,12 +390,29 @@ describe('a proof', async () => {
       earlier,
     )
     const reach = await reachOf(ref)
-    const prove = (options: object): Promise<unknown[]> =>
+    const prove = (options: object): ReturnType<typeof recordStatements> =>
       recordStatements(() => engine.proof.prove(ref, wallet, reach, options))
-    await prove({ thorough: true, signal: AbortSignal.abort() })
-    assert.deepEqual((await find(ref)).rows, [], 'asked to make room, it leaves everything due')
+    const dueBefore = await db.rows('select * from due_proofs where user_key = $1 order by asset_key', [ref.userKey])
+    for (const batchesBefore of [0, 2]) {
+      let looked = 0
+      const signal = {
+        get aborted() {
+          return looked++ === batchesBefore
+        },
+      }
+      await prove({ thorough: true, signal })
+      assert.equal(looked, batchesBefore + 1)
+      assert.deepEqual((await find(ref)).rows, [], 'asked to make room, it leaves everything due')
+      const left = await db.rows('select * from due_proofs where user_key = $1 order by asset_key', [ref.userKey])
+      assert.deepEqual(left, dueBefore)
+    }
     const first = await prove({ thorough: true })
     assert.ok(first.length <= tokens.length / 2, `${first.length} statements`)
+    const sizes = first.flatMap(({ values }) => values.map((value) => (Array.isArray(value) ? value.length : 0)))
+    assert.ok(Math.max(...sizes) <= 1_000, `${Math.max(...sizes)} assets at once`)
+    const held = first.findIndex(({ text }) => text.includes('from existing_connections'))
+    const written = first.findLastIndex(({ text }) => text.includes('insert into proofs'))
+    assert.ok(written < held, 'the connection is held only when all verdicts are written')
     assert.equal((await find(ref)).summary.grade, 'proved')
     const again = await prove({})
     assert.ok(again.length <= 12, `${again.length} statements`)

@@ -95,25 +95,70 @@ export async function prove(
   if (reach.hasUnread && standing.proof_grade === null) return { waitingForMs: undefined }
   const isWide = thorough || reach.holes.length > 0 || standing.proof_grade === null
   const walk = await walkRecords(deps.db, ref, source, reach, { standing, at, thorough })
-  const keys = new Set([...standing.due.map(({ asset_key }) => asset_key), ...standing.unsettled])
-  const assetKeys = isWide ? await store.listAssetKeys(deps.db, ref) : [...keys]
+  const { due, unsettled } = standing
+  const touched = [...due.keys(), ...unsettled.filter((key) => !due.has(key))]
+  const assetKeys = isWide ? await store.listAssetKeys(deps.db, ref) : touched
   if (assetKeys.length === 0 && at === standing.proof_balances_at) return { waitingForMs: undefined }
   const firstAt = standing.balances_since ?? at
-  const [tracing, tracingUninvited] = [{ left: tracedMax }, { left: tracedMax }]
-  const verdicts: store.AssetVerdict[] = []
-  for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
-    if (signal?.aborted === true) return { waitingForMs: undefined }
-    const batch = assetKeys.slice(from, from + assetsPerBatch)
-    const rows = await store.weigh(deps.db, ref, batch, { at, firstAt })
-    const uninvited = await findUninvited(deps, ref, source, rows)
-    for (const row of rows) {
-      const isUninvited = uninvited.has(row.asset_key)
-      const judged = { row, walk, at, firstAt, isUninvited, tracing: isUninvited ? tracingUninvited : tracing }
-      verdicts.push(await judgeAsset(deps, ref, source, reach, judged))
-    }
+  const course = { walk, at, firstAt, due, tracing: { left: tracedMax }, tracingUninvited: { left: tracedMax } }
+  try {
+    // One transaction, because a verdict is about the same moment as all others. It is sent in batches and holds the
+    // connection only at its end: an account may have more assets than memory has room for.
+    await deps.db.transaction(async (tx) => {
+      for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
+        if (signal?.aborted === true) throw new LeftDue()
+        await judgeBatch(deps, tx, ref, source, reach, {
+          ...course,
+          assetKeys: assetKeys.slice(from, from + assetsPerBatch),
+        })
+      }
+      await end(deps, tx, ref, { standing, at, walk, reach })
+    })
+  } catch (error) {
+    if (!(error instanceof LeftDue)) throw error
   }
-  await write(deps, ref, { standing, at, verdicts, walk, reach })
   return { waitingForMs: undefined }
+}
+
+/** Thrown to roll the transaction back. */
+class LeftDue extends Error {}
+
+/** What all verdicts of a run share. */
+interface Course {
+  walk: Walk
+  at: string
+  firstAt: string
+  due: store.Due
+  /** How many more differences are traced, and how many of tokens that strangers sent. */
+  tracing: { left: number }
+  tracingUninvited: { left: number }
+}
+
+async function judgeBatch(
+  deps: ProveDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  source: ProvedSource,
+  reach: Reach,
+  { assetKeys, tracingUninvited, ...course }: Course & { assetKeys: readonly number[] },
+): Promise<void> {
+  const { at, firstAt, due } = course
+  const rows = await store.weigh(tx, ref, assetKeys, { at, firstAt })
+  const uninvited = await findUninvited(deps, tx, ref, source, rows)
+  const verdicts: store.AssetVerdict[] = []
+  for (const row of rows) {
+    const isUninvited = uninvited.has(row.asset_key)
+    const judged = { ...course, row, isUninvited, ...(isUninvited ? { tracing: tracingUninvited } : {}) }
+    verdicts.push(await judgeAsset(deps, tx, ref, source, reach, judged))
+  }
+  await store.keepVerdicts(tx, ref, verdicts)
+  const provisional = new Set(verdicts.filter(({ inFlight }) => inFlight !== null).map(({ assetKey }) => assetKey))
+  const settled = assetKeys.flatMap((key): [number, number][] => {
+    const marks = provisional.has(key) ? undefined : due.get(key)
+    return marks === undefined ? [] : [[key, marks]]
+  })
+  await store.settleDue(tx, ref, new Map(settled), at)
+  await store.keepDue(tx, ref, [...provisional], { due, at })
 }
 
 /**
@@ -122,14 +167,15 @@ export async function prove(
  * about the wallet, and must not hide one that does.
  */
 async function findUninvited(
-  { db, isWallet }: ProveDeps,
+  { isWallet }: ProveDeps,
+  sql: Sql,
   ref: ConnectionRef,
   { connector }: ProvedSource,
   rows: readonly store.WeighedRow[],
 ): Promise<ReadonlySet<number>> {
   if (!isWallet(connector.providerId)) return new Set()
   const unknown = rows.filter((row) => !isKnownAsset(row.asset_id)).map((row) => row.asset_key)
-  return unknown.length === 0 ? new Set() : new Set(await store.listUninvited(db, ref, unknown))
+  return unknown.length === 0 ? new Set() : new Set(await store.listUninvited(sql, ref, unknown))
 }
 
 /** The newest reading that can be judged. */
@@ -152,12 +198,12 @@ async function walkRecords(
   reach: Reach,
   { standing, at, thorough }: { standing: store.ProofStanding; at: string; thorough: boolean },
 ): Promise<Walk> {
-  const { proof_walked_at: walkedAt, due } = standing
+  const { proof_walked_at: walkedAt, due_since: dueSince } = standing
   if (connector.runningBalance === undefined) return { wallets: undefined, walkedAt, hasMoved: false }
-  const isBehind = due.some(({ since }) => walkedAt !== null && Date.parse(since) <= Date.parse(walkedAt))
+  const isBehind = walkedAt !== null && dueSince !== null && Date.parse(dueSince) <= Date.parse(walkedAt)
   const isAnew = thorough || walkedAt === null || isBehind
   const wallets = isAnew ? new Map<string, Wallet>() : await store.loadWallets(db, ref)
-  if (!isAnew && due.length === 0) return { wallets, walkedAt: at, hasMoved: false }
+  if (!isAnew && dueSince === null) return { wallets, walkedAt: at, hasMoved: false }
   const beginningMs = reach.holes.length === 0 ? reach.beginningMs : undefined
   let after = isAnew ? '-infinity' : walkedAt
   for (;;) {
@@ -193,18 +239,14 @@ function findRunning(
   }
 }
 
-interface Judged {
+interface Judged extends Omit<Course, 'tracingUninvited'> {
   row: store.WeighedRow
-  walk: Walk
-  at: string
-  firstAt: string
   isUninvited: boolean
-  /** How many more differences of this kind are traced. */
-  tracing: { left: number }
 }
 
 async function judgeAsset(
-  deps: ProveDeps,
+  { ledger }: ProveDeps,
+  sql: Sql,
   ref: ConnectionRef,
   source: ProvedSource,
   reach: Reach,
@@ -231,22 +273,22 @@ async function judgeAsset(
     return { ...head, uninvited, observed, ...judge(weighed, running, all, { ...calm, holes }) }
   }
   tracing.left -= 1
-  if (running === undefined && (await isInFlight(deps.db, ref, judged, weighed))) {
+  if (running === undefined && (await isInFlight(sql, ref, judged, weighed))) {
     // Records that happened while the balance was read count as far as the balance contains them. The next reading shows
     // whether it contains the others: if it does not, they never happened.
     const exact = { ...weighed, posted: subtract(observed, opening) }
     const verdict = judge(exact, undefined, nowhere, { ...calm, holes })
     return { ...head, inFlight: toDifference(weighed), posted: exact.posted, observed, ...verdict }
   }
-  const where = running ?? (await locateDifference(deps.db, ref, reach, judged))
+  const where = running ?? (await locateDifference(sql, ref, reach, judged))
   const around = {
     holes,
-    pending: (await store.listPending(deps.db, ref, row.asset_id, at)).map(toMoved),
-    unreadable: await deps.ledger.listPoisonedTimes(ref),
-    unknown: (await store.listUnknown(deps.db, ref, row.asset_key, at)).map(toMoved),
-    corrected: (await store.listCorrected(deps.db, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
+    pending: (await store.listPending(sql, ref, row.asset_id, at)).map(toMoved),
+    unreadable: await ledger.listPoisonedTimes(sql, ref),
+    unknown: (await store.listUnknown(sql, ref, row.asset_key, at)).map(toMoved),
+    corrected: (await store.listCorrected(sql, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
-    earning: await findEarning(deps.db, ref, source, judged),
+    earning: await findEarning(sql, ref, source, judged),
     rebases: source.definition.rebasing?.includes(row.asset_id) === true,
     credits: Object.entries(source.definition.unlistedCredits ?? {}).some(
       ([partition, assetId]) => assetId === row.asset_id && reach.partitions.has(partition),
@@ -265,14 +307,14 @@ const calm = { ...nothing, unit: null, earning: zero, rebases: false, credits: f
  * What is held grows only if the provider paid something for it lately: without that, a small deposit may be missing.
  */
 async function findEarning(
-  db: Database,
+  sql: Sql,
   ref: ConnectionRef,
   { definition: { accrues } }: ProvedSource,
   { row, at }: Judged,
 ): Promise<Decimal> {
   if (accrues === undefined) return zero
   if (accrues === 'staked') return row.staked
-  return (await store.hasEarned(db, ref, row.asset_key, { at, withinMs: earnedMs })) ? row.observed : zero
+  return (await store.hasEarned(sql, ref, row.asset_key, { at, withinMs: earnedMs })) ? row.observed : zero
 }
 
 /** The first break in any wallet of the asset. Breaks before the opening do not matter. */
@@ -283,20 +325,20 @@ function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefin
     .toSorted((a, b) => a.startMs - b.startMs)[0]
 }
 
-async function isInFlight(db: Database, ref: ConnectionRef, { row, at }: Judged, weighed: Weighed): Promise<boolean> {
-  const near = await store.listNearby(db, ref, row.asset_key, { at, withinMs: nearbyMs })
+async function isInFlight(sql: Sql, ref: ConnectionRef, { row, at }: Judged, weighed: Weighed): Promise<boolean> {
+  const near = await store.listNearby(sql, ref, row.asset_key, { at, withinMs: nearbyMs })
   const amounts = (isBefore: boolean): Decimal[] =>
     near.filter((one) => one.isBefore === isBefore).map(({ amount }) => amount)
   return fitsNearby(toDifference(weighed), { before: amounts(true), after: amounts(false) })
 }
 
 async function locateDifference(
-  db: Database,
+  sql: Sql,
   ref: ConnectionRef,
   { beginningMs }: Reach,
   { row, at, firstAt, walk }: Judged,
 ): Promise<Interval> {
-  const observations = await store.listObservations(db, ref, row.asset_key, { at, firstAt })
+  const observations = await store.listObservations(sql, ref, row.asset_key, { at, firstAt })
   const opening = beginningMs === undefined ? subtract(row.observed_first, row.posted_first) : zero
   const points = observations.map((one) => ({
     atMs: Date.parse(one.at),
@@ -312,36 +354,25 @@ async function locateDifference(
   return lastMs > found.startMs && lastMs < found.endMs ? { ...found, startMs: lastMs } : found
 }
 
-interface Written {
+interface Ended {
   standing: store.ProofStanding
   at: string
-  verdicts: store.AssetVerdict[]
   walk: Walk
   reach: Reach
 }
 
-async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Promise<void> {
-  const { standing, at, verdicts, walk, reach } = written
-  await deps.db.transaction(async (tx) => {
-    if (!(await store.holdConnection(tx, ref))) return
-    for (let from = 0; from < verdicts.length; from += assetsPerBatch) {
-      await store.keepVerdicts(tx, ref, verdicts.slice(from, from + assetsPerBatch))
-    }
-    if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
-    const provisional = new Set(verdicts.filter(({ inFlight }) => inFlight !== null).map(({ assetKey }) => assetKey))
-    const settled = standing.due.filter(({ asset_key }) => !provisional.has(asset_key))
-    await store.settleDue(tx, ref, settled, at)
-    await store.keepDue(tx, ref, [...provisional], { due: standing.due, at })
-    const isWhole = reach.beginningMs !== undefined
-    const counted = await store.listGrades(tx, ref)
-    const grade = worstOf(counted.map((one) => one.grade)) ?? (isWhole ? 'proved' : 'unprovable')
-    const isGood = grade === 'proved' || grade === 'explained'
-    const provedSince = isGood ? (isWhole ? standing.history_from : standing.balances_since) : null
-    const completeSince = counted.some((one) => one.mayLackRecords) ? null : provedSince
-    await recordProof(tx, ref, { grade, provedSince, completeSince, balancesAt: at, walkedAt: walk.walkedAt })
-    const previousGrade = standing.proof_grade
-    if (standing.settled && previousGrade !== null && previousGrade !== grade) {
-      await deps.onChanged(tx, ref, { grade, previousGrade })
-    }
-  })
+async function end(deps: ProveDeps, tx: Sql, ref: ConnectionRef, { standing, at, walk, reach }: Ended): Promise<void> {
+  if (!(await store.holdConnection(tx, ref))) throw new LeftDue()
+  if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
+  const isWhole = reach.beginningMs !== undefined
+  const counted = await store.listGrades(tx, ref)
+  const grade = worstOf(counted.map((one) => one.grade)) ?? (isWhole ? 'proved' : 'unprovable')
+  const isGood = grade === 'proved' || grade === 'explained'
+  const provedSince = isGood ? (isWhole ? standing.history_from : standing.balances_since) : null
+  const completeSince = counted.some((one) => one.mayLackRecords) ? null : provedSince
+  await recordProof(tx, ref, { grade, provedSince, completeSince, balancesAt: at, walkedAt: walk.walkedAt })
+  const previousGrade = standing.proof_grade
+  if (standing.settled && previousGrade !== null && previousGrade !== grade) {
+    await deps.onChanged(tx, ref, { grade, previousGrade })
+  }
 }

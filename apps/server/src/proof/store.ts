@@ -10,13 +10,13 @@ import type { Wallet } from './running.ts'
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-export interface DueAsset {
-  asset_key: number
-  since: string
-  marks: string
-}
+/**
+ * The assets that are due, with the number that says as of which change. Strangers can send a wallet millions, so nothing
+ * else is held of them together.
+ */
+export type Due = ReadonlyMap<number, number>
 
-export interface ProofStanding {
+interface StandingRow {
   settled: boolean
   history_from: string | null
   balances_since: string | null
@@ -24,33 +24,45 @@ export interface ProofStanding {
   proof_grade: Grade | null
   proof_balances_at: string | null
   proof_walked_at: string | null
-  due: DueAsset[]
+  /** The earliest change of an asset that is due; null when there is none. */
+  due_since: string | null
   /** Assets whose verdict may change although they did not: a gap is closed, or a pending transaction ends. */
   unsettled: number[]
+}
+
+export interface ProofStanding extends StandingRow {
+  due: Due
 }
 
 /** Undefined when the connection was removed. */
 export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<ProofStanding | undefined> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
-  return sql.maybeRow<ProofStanding>(
-    `select settled, history_from, balances_since, unproved_at, proof_grade, proof_balances_at, proof_walked_at,
-       coalesce((select json_agg(json_build_object('asset_key', asset_key, 'since', since, 'marks', marks::text))
-         from due_proofs ${of}), '[]') as due,
+  const row = await sql.maybeRow<StandingRow & { due_keys: number[]; due_marks: number[] }>(
+    `select settled, history_from, balances_since, unproved_at, proof_grade, proof_balances_at, proof_walked_at, d.*,
        coalesce((select json_agg(asset_key) from proofs ${of} and grade <> 'proved' and not uninvited), '[]') as unsettled
-     from connection_proofs ${of}`,
+     from connection_proofs, (
+       select min(since) as due_since, coalesce(json_agg(asset_key), '[]') as due_keys,
+         coalesce(json_agg(marks), '[]') as due_marks
+       from due_proofs ${of}) d
+     ${of}`,
     keysOf(ref),
   )
+  if (row === undefined) return undefined
+  const { due_keys: keys, due_marks: marks, ...standing } = row
+  return { ...standing, due: new Map(keys.map((key, index) => [key, marks[index] ?? 0])) }
 }
 
 /** Every asset that the connection ever held or moved. */
 export async function listAssetKeys(sql: Sql, ref: ConnectionRef): Promise<number[]> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
-  const rows = await sql.rows<{ asset_key: number }>(
-    `select asset_key from observed_balances ${of} union select asset_key from daily_changes ${of}
-     union select asset_key from postings ${of} and spam union select asset_key from proofs ${of}`,
+  const { keys } = await sql.row<{ keys: number[] }>(
+    `select coalesce(json_agg(asset_key), '[]') as keys from (
+       select asset_key from observed_balances ${of} union select asset_key from daily_changes ${of}
+       union select asset_key from postings ${of} and spam union select asset_key from proofs ${of}
+       union select asset_key from due_proofs ${of}) of`,
     keysOf(ref),
   )
-  return rows.map(({ asset_key }) => asset_key)
+  return keys
 }
 
 /** SQL: the sum of the postings of `q.asset_key` at `q.at`. Earlier days cost one row each. */
@@ -411,8 +423,8 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
  * records of an account that moves before every reading would be walked from the start each time, and claims would not
  * believe its verdict.
  */
-export async function settleDue(tx: Sql, ref: ConnectionRef, due: readonly DueAsset[], at: string): Promise<void> {
-  if (due.length === 0) return
+export async function settleDue(tx: Sql, ref: ConnectionRef, due: Due, at: string): Promise<void> {
+  if (due.size === 0) return
   await tx.execute(
     `with judged as materialized (
        select g.asset_key, g.marks, least(
@@ -429,7 +441,7 @@ export async function settleDue(tx: Sql, ref: ConnectionRef, due: readonly DueAs
      update due_proofs q set since = j.since from judged j
      where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = j.asset_key
        and q.marks = j.marks and j.since is not null`,
-    [...keysOf(ref), due.map(({ asset_key }) => asset_key), due.map(({ marks }) => marks), at],
+    [...keysOf(ref), [...due.keys()], [...due.values()], at],
   )
 }
 
@@ -438,10 +450,9 @@ export async function keepDue(
   tx: Sql,
   ref: ConnectionRef,
   assetKeys: readonly number[],
-  { due, at }: { due: readonly DueAsset[]; at: string },
+  { due, at }: { due: Due; at: string },
 ): Promise<void> {
   if (assetKeys.length === 0) return
-  const marks = new Map(due.map((one) => [one.asset_key, one.marks]))
   // Running balances were followed up to this moment and are not followed again, except from an earlier change that came
   // meanwhile.
   await tx.execute(
@@ -449,7 +460,7 @@ export async function keepDue(
      select $1::bigint, $2::integer, $3::timestamptz + interval '1 ms', g.* from unnest($4::integer[], $5::bigint[]) as g
      on conflict (user_key, connection_key, asset_key) do update
        set since = case q.marks when excluded.marks then excluded.since else least(q.since, excluded.since) end`,
-    [...keysOf(ref), at, [...assetKeys], assetKeys.map((key) => marks.get(key) ?? '0')],
+    [...keysOf(ref), at, [...assetKeys], assetKeys.map((key) => due.get(key) ?? 0)],
   )
 }
 

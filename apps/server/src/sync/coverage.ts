@@ -84,7 +84,7 @@ export async function findCoverage(
   const issue = issues.find((item) => item.connection_id === connectionId)
   const [{ lists }, poisoned] = await Promise.all([
     store.loadStandings(deps.db, ref),
-    deps.ledger.listPoisonedTimes(ref),
+    deps.ledger.listPoisonedTimes(deps.db, ref),
   ])
   const standings = [...lists].map(([id, standing]) => {
     const [stream, name] = JSON.parse(id) as string[]
