@@ -25,6 +25,8 @@ const keys = {
   transaction_versions: { column: 'id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
   replay_findings: { column: 'id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
   observed_balances: { column: 'asset_key', type: 'integer', first: '0' },
+  due_proofs: { column: 'asset_key', type: 'integer', first: '0' },
+  proofs: { column: 'asset_key', type: 'integer', first: '0' },
 } as const
 
 type Table = keyof typeof keys
@@ -105,9 +107,9 @@ export async function deleteTransactions(
   return { count, last: row.last ?? after, isDone: row.ids.length < limit }
 }
 
-/** Positions, daily values and proofs: few enough for one statement each. */
+/** Positions and daily values: few enough for one statement each. */
 export async function deletePositions(tx: Sql, ref: ConnectionRef): Promise<void> {
-  for (const table of ['holdings', 'observed_values', 'due_proofs', 'proofs', 'running_balances']) {
+  for (const table of ['holdings', 'observed_values', 'running_balances']) {
     await tx.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2::integer`, keysOf(ref))
   }
 }

@@ -124,6 +124,28 @@ describe('destroying a connection', () => {
     assert.ok(looked < 8_000, `${looked} rows for a batch of 5,000`)
   })
 
+  it('deletes the proofs of a wallet that has more assets than a batch has rows in several batches', async (t) => {
+    const { db, ledger, ref } = await openLedger(t)
+    await db.execute(
+      `insert into due_proofs (user_key, connection_key, asset_key, since)
+       select 1, 1, n, $1::timestamptz from generate_series(1, 6000) as n`,
+      [db.now()],
+    )
+    await db.execute(
+      `insert into proofs (user_key, connection_key, asset_key, grade, spam, uninvited, opening, posted, causes, changed_at)
+       select 1, 1, n, 'open', false, true, 0, 0, '[]', $1::timestamptz from generate_series(1, 6000) as n`,
+      [db.now()],
+    )
+    const next = ledger.startDestroying(ref, { hiddenSeq: null })
+    const left: number[] = []
+    for (let isDone = false; !isDone;) {
+      isDone = await db.transaction(next)
+      const rows = await db.rows('select from due_proofs union all select from proofs')
+      left.push(rows.length)
+    }
+    assert.deepEqual(left, [6_999, 1_998, 0])
+  })
+
   it('continues to the end of its transactions when nothing else is left', async (t) => {
     const opened = await openLedger(t)
     const { db, ledger, ref, keep, derive } = opened

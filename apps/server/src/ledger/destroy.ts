@@ -42,6 +42,8 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
       [
         'daily_changes',
         'observed_balances',
+        'due_proofs',
+        'proofs',
         'transaction_versions',
         'replay_findings',
         'raw_records',
