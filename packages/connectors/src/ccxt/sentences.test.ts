@@ -48,6 +48,16 @@ describe('an entry in the wallet "exchange"', () => {
   }
 
   for (const sentence of [
+    'Earned fees from user 123456 on wallet exchange',
+    'Earned fees from user 123456 on wallet trading',
+    'Affiliate Rebate (lev:1,rebate:18.0%) on wallet exchange',
+  ]) {
+    it(`is income where the trades of another account are charged: ${sentence}`, async () => {
+      assert.equal(await derive(sentence, 0.5), 'input_only other')
+    })
+  }
+
+  for (const sentence of [
     'Exchange 57.35 STAKE for BTC @ 0.00082 on wallet exchange',
     'Trading fees for 0.5 BTC (BTCUSD) @ 9000.0 on BFX (0.2%) on wallet exchange',
     'Trading rebate for 0.5 BTC (BTCUSD) @ 9000.0 on BFX (0.01%) on wallet exchange',

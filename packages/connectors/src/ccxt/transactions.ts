@@ -239,6 +239,7 @@ function textOf(value: string | null | undefined): string | null {
 
 /** Words for entries that no other list contains, and their categories. The first match counts. */
 const gains: readonly (readonly [RegExp, Category])[] = [
+  [/^(?:earned fees|affiliate)\b/i, 'other'],
   [/stak/i, 'staking_reward'],
   [/interest|earn|lending|payout|yield/i, 'interest'],
   [/airdrop|distribution|dividend|fork/i, 'airdrop'],
@@ -269,6 +270,9 @@ const convertSentence = /^conver(?:t|sion)\b/i
  * an airdrop. Its trades begin with the word: "Exchange 0.09 BTC for USD @ 1020.0 on wallet exchange".
  */
 const ofExchangeWallet = /^(?!exchange\b)(.*) on wallet exchange$/i
+
+/** Bitfinex, of the fees of another account, which ccxt takes for fees and rebates of this one's trades. */
+const ofReferral = /^((?:earned fees from user|affiliate rebate)\b.*?)(?: on wallet \w+)?$/i
 
 /** Bitfinex: "Transfer of 5.0 UST from wallet Exchange to Exchange SA(main->second) on wallet exchange". */
 const otherAccountSentence = /^transfer of [^(]{1,100} SA\(/i
@@ -373,7 +377,8 @@ function toBooked(
 
 /** The exchange's own type comes before ccxt's. Numeric types are left out, because they could mean a trade. */
 function wordsOf({ ownType, ownText, type }: Entry): string[] {
-  const [, sentence] = type === 'trade' ? (ofExchangeWallet.exec(ownText ?? '') ?? []) : []
+  const told = ownText ?? ''
+  const [, sentence] = ofReferral.exec(told) ?? (type === 'trade' ? ofExchangeWallet.exec(told) : null) ?? []
   return (sentence === undefined ? [ownType, type] : [sentence])
     .filter((word) => typeof word === 'string')
     .filter((word) => /[a-z]/i.test(word))
