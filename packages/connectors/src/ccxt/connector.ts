@@ -25,7 +25,7 @@ export function createCcxtConnector(providerId: string): Connector {
   const facts = getFacts(providerId)
   return {
     providerId,
-    version: 1,
+    version: 2,
     budget: toBudget(facts),
     open: (credentials, io) => openReader(facts, toKeys(facts, credentials), io),
     linkKeys,

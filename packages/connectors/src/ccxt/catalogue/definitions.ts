@@ -40,6 +40,9 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     ...(about.walletsOf !== undefined && { walletsOf: about.walletsOf }),
     ...(about.countsInClaims === true && { countsInClaims: true as const }),
     settlesMs: 60_000,
+    // 2: fees within the ledgers of Bybit and OKX are charged once, more types of Bybit's loans are known, and so are more
+    // sentences of Bitfinex.
+    connectorVersion: 2,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
     hosts: facts.hosts.slice(1),
   }
