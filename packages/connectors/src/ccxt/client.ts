@@ -20,6 +20,7 @@ import { getEndpoint, keepAnswer } from './endpoints.ts'
 import { addUnlisted, findKnownMarket, isOverAllPairs, type KnownMarket } from './known-markets.ts'
 import { numberCoins, numberFees } from './numbered-coins.ts'
 import { isUndated, keepOddRows, type Unparsed } from './odd-rows.ts'
+import { createSharedMarkets } from './shared-markets.ts'
 import { assertUsable } from './usable-keys.ts'
 
 /** The user's credentials, by ccxt's names. */
@@ -74,8 +75,8 @@ export class Unsupported extends Error {}
 /** The exchange does not list this symbol, or has delisted it. */
 export class UnknownSymbol extends Error {}
 
-// The market list of an exchange is several megabytes, hardly changes, and is the same for all users.
-const marketsByHost = new Map<string, { source: Promise<Exchange>; loadedAtMs: number }>()
+/** ccxt makes about 5 kB of each market, and a worker may have 1 GB (deploy/compose.yaml). */
+const sharedMarkets = createSharedMarkets<Exchange>(40_000)
 
 export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): CcxtClient {
   const digits = createDigitReader()
@@ -329,16 +330,8 @@ function useClock(exchange: Exchange, io: Io): void {
 
 async function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   const host = `${facts.id} ${io.baseUrl ?? ''}`
-  const share = (source: Promise<Exchange>): Promise<Exchange> => {
-    marketsByHost.set(host, { source, loadedAtMs: io.now() })
-    source.catch(() => {
-      if (marketsByHost.get(host)?.source !== source) return
-      if (known === undefined) marketsByHost.delete(host)
-      else marketsByHost.set(host, known)
-    })
-    return source
-  }
-  const known = marketsByHost.get(host)
+  const share = (source: Promise<Exchange>): Promise<Exchange> => sharedMarkets.share(host, source, io.now())
+  const known = sharedMarkets.find(host)
   const isFresh = known !== undefined && io.now() - known.loadedAtMs < hourMs
   try {
     return await (isFresh ? known.source : share(fetchMarkets(facts, {}, io, known?.source)))
