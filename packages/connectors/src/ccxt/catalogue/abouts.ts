@@ -78,7 +78,6 @@ const abouts: Readonly<Record<string, About>> = {
       transfers: { until: 'end', limit: 1000 },
       ledger: { limit: 2500 },
     },
-    limits: ['Conversions outside the order book are not read.'],
     // rest-auth-wallets: ccxt's debt is the "unsettled interest", which the balance and the ledger do not have yet. What
     // finances a position is in no wallet.
     borrowed: 'excluded',
