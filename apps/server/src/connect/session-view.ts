@@ -32,14 +32,13 @@ export interface ViewDeps {
   connections: Connections
 }
 
+/** One statement after another: a caller’s turns bound how many connections it has only where each takes one. */
 export async function describeSession(deps: ViewDeps, session: ConnectSession): Promise<SessionView> {
   const { tenants } = deps
   const { owner } = session
-  const [client, tenant, own] = await Promise.all([
-    tenants.getClient(session.clientId),
-    tenants.findTenant(session.tenantId),
-    owner === null ? undefined : describeUser(deps, session, owner),
-  ])
+  const client = await tenants.getClient(session.clientId)
+  const tenant = await tenants.findTenant(session.tenantId)
+  const own = owner === null ? undefined : await describeUser(deps, session, owner)
   const repairable = own === undefined || own.existing.some(({ id }) => id === session.connectionId)
   return {
     session,
@@ -57,13 +56,11 @@ export async function describeSession(deps: ViewDeps, session: ConnectSession): 
 type UserView = Pick<SessionView, 'user' | 'existing' | 'unfinished' | 'connections'>
 
 async function describeUser(deps: ViewDeps, session: ConnectSession, owner: Owner): Promise<UserView> {
-  const [email, existing, unfinished, rows] = await Promise.all([
-    deps.tenants.findEmail(owner),
-    deps.connections.list(owner, { limit: connectionsMax, after: undefined }),
-    findUnfinished(deps, session, owner),
-    // After the session has ended they belong to the user or are deleted.
-    session.outcome === null ? deps.connections.listInSession(owner, session.sessionId) : [],
-  ])
+  const email = await deps.tenants.findEmail(owner)
+  const existing = await deps.connections.list(owner, { limit: connectionsMax, after: undefined })
+  const unfinished = await findUnfinished(deps, session, owner)
+  // After the session has ended they belong to the user or are deleted.
+  const rows = session.outcome === null ? await deps.connections.listInSession(owner, session.sessionId) : []
   const progress = await listProgress(deps.db, owner, rows)
   return { user: { email }, existing, unfinished, connections: progress }
 }

@@ -116,6 +116,33 @@ describe('a caller whose requests wait', async () => {
     assert.deepEqual(new Set(statuses), new Set([401]), 'no user has signed in')
   })
 
+  const ownPages = [
+    { name: 'a session', path: '/connect/v1/session', begin: beginSession },
+    { name: 'the user’s own page', path: '/connect/v1/me', begin: beginManaging },
+  ] as const
+  for (const { name, path, begin } of ownPages) {
+    it(`with ${name}, which takes several statements, leaves connections to the others`, async () => {
+      const secret = await begin()
+      await api.call('POST', `${path}/email`, secret, { email: 'eve@example.com' })
+      const code = await until('the mail', async () => {
+        const { body } = await api.call<{ mail: { code: string } | null }>('GET', `${path}/sandbox`, secret)
+        return body.mail?.code
+      })
+      const signedIn = await api.call('POST', `${path}/code`, secret, { code })
+      assert.equal(signedIn.status, 200, signedIn.text)
+      const statuses = await whileWaiting(
+        'lock table users, tenants, connections, grants in access exclusive mode',
+        '',
+        () => Array.from({ length: poolSize }, () => api.call('GET', path, secret)),
+        async () => {
+          const refresh = await api.call('GET', '/accounts/v2/refreshes/rfr_unknown', ann.access_token)
+          assert.equal(refresh.status, 404, refresh.text)
+        },
+      )
+      assert.deepEqual(new Set(statuses), new Set([200]), 'every request is answered in its turn')
+    })
+  }
+
   it('with one refresh token leaves connections to the others', async () => {
     const refresh = (): Promise<{ status: number }> =>
       fetch(`${api.service.url}/oauth/token`, {

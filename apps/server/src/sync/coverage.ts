@@ -82,10 +82,8 @@ export async function findCoverage(
   const ref = { ...owner, connectionKey: connection.connection_key, connectionId }
   const issues = await deps.connections.listIssues(owner)
   const issue = issues.find((item) => item.connection_id === connectionId)
-  const [{ lists }, poisoned] = await Promise.all([
-    store.loadStandings(deps.db, ref),
-    deps.ledger.listPoisonedTimes(deps.db, ref),
-  ])
+  const { lists } = await store.loadStandings(deps.db, ref)
+  const poisoned = await deps.ledger.listPoisonedTimes(deps.db, ref)
   const standings = [...lists].map(([id, standing]) => {
     const [stream, name] = JSON.parse(id) as string[]
     return { stream, partition: name, standing }

@@ -104,19 +104,19 @@ export function ownerOf({ owner }: ManageSession): Owner {
   return owner
 }
 
+/** One statement after another: a caller’s turns bound how many connections it has only where each takes one. */
 export async function describeMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<MyPage> {
-  const [email, rows, grants, accesses, claims] = await Promise.all([
-    tenants.findEmail(owner),
-    connections.list(owner, { limit: connectionsMax, after: undefined }),
-    oauth.listGrants(owner),
-    store.listAccesses(db, owner, accessesShownMax),
-    listClaims(db, owner, claimsShownMax),
-  ])
+  const email = await tenants.findEmail(owner)
+  const rows = await connections.list(owner, { limit: connectionsMax, after: undefined })
+  const grants = await oauth.listGrants(owner)
+  const accesses = await store.listAccesses(db, owner, accessesShownMax)
+  const claims = await listClaims(db, owner, claimsShownMax)
   // In this order, a grant that ends while the page is read is in one of the lists, and its end is among the entries.
   const endedGrants = await oauth.listEndedGrants(owner)
   const entries = await listAuditOfUser(db, owner)
-  const nameOf = createNames(tenants)
   const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
+  const readers = [...byGrant.keys()].filter((id) => id.startsWith('cli_'))
+  const nameOf = await findNames(tenants, [...entries.map(({ clientId }) => clientId), ...readers])
   const claimsByGrant = Map.groupBy(claims, ({ grantId }) => grantId)
   const addLearned = <T extends Grant>(grant: T): T & Learned => ({
     ...grant,
@@ -131,22 +131,16 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
     endedGrants: endedGrants
       .map((grant) => ({ ...addLearned(grant), endedBy: findEnder(grant, entries) }))
       .filter((grant) => grant.accesses.length > 0 || grant.claims.length > 0),
-    events: await Promise.all(
-      entries.map(async ({ actor, action, clientId, providerId, count, lastAt }) => ({
-        ...{ actor, action, count, lastAt },
-        clientName: clientId === null ? null : await nameOf(clientId),
-        providerName: providerId === null ? null : (connections.findProviderName(providerId) ?? providerId),
-      })),
-    ),
-    tenantReads: await Promise.all(
-      [...byGrant]
-        .filter(([id]) => id.startsWith('cli_'))
-        .map(async ([clientId, of]) => ({
-          clientId,
-          clientName: await nameOf(clientId),
-          accesses: of,
-        })),
-    ),
+    events: entries.map(({ actor, action, clientId, providerId, count, lastAt }) => ({
+      ...{ actor, action, count, lastAt },
+      clientName: clientId === null ? null : nameOf(clientId),
+      providerName: providerId === null ? null : (connections.findProviderName(providerId) ?? providerId),
+    })),
+    tenantReads: readers.map((clientId) => ({
+      clientId,
+      clientName: nameOf(clientId),
+      accesses: byGrant.get(clientId) ?? [],
+    })),
   }
 }
 
@@ -158,14 +152,17 @@ function findEnder({ clientId, wasRevoked }: EndedGrant, entries: readonly Repea
   return newest?.action === 'grant.revoked' ? 'user' : 'tenant'
 }
 
-/** Finds names of clients, each with one query. */
-function createNames(tenants: Tenants): (clientId: string) => Promise<string> {
-  const names = new Map<string, Promise<string>>()
-  return (clientId) => {
-    const known = names.get(clientId) ?? tenants.findClient(clientId).then((client) => client?.name ?? clientId)
-    names.set(clientId, known)
-    return known
+/** Names of clients, each with one query. */
+async function findNames(
+  tenants: Tenants,
+  clientIds: readonly (string | null)[],
+): Promise<(clientId: string) => string> {
+  const names = new Map<string, string>()
+  for (const clientId of new Set(clientIds)) {
+    const client = clientId === null ? undefined : await tenants.findClient(clientId)
+    if (client !== undefined) names.set(client.clientId, client.name)
   }
+  return (clientId) => names.get(clientId) ?? clientId
 }
 
 export async function revokeMyGrant({ oauth }: ManageDeps, owner: Owner, grantId: string): Promise<void> {

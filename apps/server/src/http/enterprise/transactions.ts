@@ -86,17 +86,16 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
   const { tenantKey, userId, query, page } = walk
   const [transactionsFrom, removedFrom] = toListPoints(page.point)
   const userIds = userId === undefined ? query.user_ids : [userId]
-  const [rows, removed] = await Promise.all([
-    listRows(deps, walk, transactionsFrom),
+  const rows = await listRows(deps, walk, transactionsFrom)
+  const removed =
     query.updated_since === undefined || removedFrom === 'end'
       ? []
-      : deps.enterprise.listRemoved(tenantKey, {
+      : await deps.enterprise.listRemoved(tenantKey, {
           since: query.updated_since,
           limit: page.limit + 1,
           after: removedFrom && { removedAt: removedFrom.time, id: removedFrom.id },
           userIds,
-        }),
-  ])
+        })
   const { shown, last } = cutRows(rows, page.limit)
   const named = { userIds, connectionIds: query.connection_ids }
   const askedFor = await deps.enterprise.listCoveredByName(tenantKey, named, 'transactions:read')

@@ -44,10 +44,8 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     const owner = ownerOf(caller)
     const [addedAt, id] = page.point ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
-    const [{ shown, last }, errors] = await Promise.all([
-      readRows(page.limit, (limit) => connections.list(owner, { limit, after })),
-      connections.listIssues(owner),
-    ])
+    const { shown, last } = await readRows(page.limit, (limit) => connections.list(owner, { limit, after }))
+    const errors = await connections.listIssues(owner)
     const data = shown.map((row) => ({
       connection_id: row.id,
       provider_id: row.provider_id,
