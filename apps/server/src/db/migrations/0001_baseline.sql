@@ -716,6 +716,7 @@ create index raw_records_pending on raw_records (user_key, connection_key, strea
   where pending and retired_at is null;
 -- As with transactions: 5,000 rows of a user, by the plans.
 alter table raw_records alter column user_key set (n_distinct = -0.0002);
+alter table raw_records alter column user_key set statistics 1;
 
 -- Records with several link keys: the group that a key leads to. A key that is not here leads to the group of its own
 -- name, so connections whose records have one link key each have no rows.
@@ -799,6 +800,9 @@ create statistics transactions_kinds (dependencies) on connection_key, provider_
 -- Plans are made for any user, so by the average. Where most users have a few rows and one has a hundred thousand, plans
 -- for a few rows read all of his for each page. So every user is planned as one of 5,000 rows (a share of the table).
 alter table transactions alter column user_key set (n_distinct = -0.0002);
+-- And not by a list of the largest users: where it has all that the statistics know, one who came since is planned as
+-- having no rows, so any index that begins with the user looks as good, and was read whole for each kind or position.
+alter table transactions alter column user_key set statistics 1;
 
 -- What each transaction moves, asset by asset. The change of a balance is the sum of `amount`: inputs are positive,
 -- outputs and fees negative. A pending transaction has none.
@@ -827,6 +831,7 @@ create index postings_spam on postings (user_key, connection_key, asset_key, occ
 create index postings_staked on postings (user_key, connection_key, asset_key, occurred_at) where staked;
 -- As with transactions: 10,000 rows of a user, by the plans.
 alter table postings alter column user_key set (n_distinct = -0.0001);
+alter table postings alter column user_key set statistics 1;
 
 -- The sum of a day's postings, kept with them, so that a year of values costs a year of days. Spam is left out.
 create table daily_changes (
