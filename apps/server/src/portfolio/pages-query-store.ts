@@ -183,10 +183,13 @@ export function pageRows<Request extends UserPageRequest>(form: Form, lead: Lead
   const rows = createLeads(parts).rows[lead](conditions, limit)
   // The query finds a trade of two requested assets twice.
   const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id)' : ''
-  // Materialized: a generic plan would otherwise look for the rows once for each connection.
-  return `select ${once} ${columns}
-    from (with found as materialized (${rows}) select * from found) t join shown s on s.connection_key = t.connection_key
-    order by ${newestFirst} limit ${limit}`
+  // Materialized: a generic plan would otherwise look for the rows once for each connection. Only those of the page are
+  // joined: a lead may find a page of each connection, and PostgreSQL compared each row with each connection.
+  return `select ${columns}
+    from (with found as materialized (select ${once} t.* from (${rows}) t order by ${newestFirst} limit ${limit})
+      select * from found) t
+    join shown s on s.connection_key = t.connection_key
+    order by ${newestFirst}`
 }
 
 /**

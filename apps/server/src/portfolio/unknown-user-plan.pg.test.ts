@@ -5,6 +5,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import { countScanned, recordStatements } from '../db/test-statements.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { listDailyValues } from './history.ts'
+import { finishPage, readTransactions } from './pages-store.ts'
 import { readPositionsAt } from './positions-at-store.ts'
 import { addConnection, addUser, type TestUser } from './test-portfolio.ts'
 
@@ -72,6 +73,18 @@ describe('a user whom the statistics do not know yet', async () => {
     return rows
   }
   const all = wallets * each
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => work()
+
+  it('reads the newest transactions of a kind, and joins those of the page alone', async () => {
+    const scanned = await countOf(async () => {
+      const request = { shape: 'v2', filters: { types: ['input_only'] }, limit: 30, after: undefined } as const
+      const found = await readTransactions(db, ann.access, request)
+      assert.ok(found !== undefined)
+      const { items } = await finishPage(found.result, inTurn)
+      assert.equal((JSON.parse(`[${items}]`) as unknown[]).length, 30)
+    })
+    assert.ok(scanned < 4 * all, `${scanned} rows`)
+  })
 
   it('adds up the day of an asset without looking at its other days', async () => {
     const scanned = await countOf(() =>
