@@ -150,10 +150,13 @@ const moved = `
 
 const stakedMoved = sumOf(`${postingsOf} and m.staked and ${between('m.occurred_at')}`)
 
+// Nothing lies between a moment and itself, so a position that a reading covers costs no look at its postings.
+const ifAny = (sum: string): string => `case when f.low < f.high then ${sum} else 0 end`
+
 const held = (anchor: string, columns: string): string => `
   select ${columns} f.liquid + f.sign * (f.moved - f.staked_moved) as liquid, f.staked + f.sign * f.staked_moved as staked
   from (
-    select f.*, ${moved} as moved, ${stakedMoved} as staked_moved
+    select f.*, ${ifAny(moved)} as moved, ${ifAny(stakedMoved)} as staked_moved
     from (
       select n.*, least(n.from_at, ${at}) as low, greatest(n.from_at, ${at}) as high,
         case when n.from_at > ${at} then -1 else 1 end as sign

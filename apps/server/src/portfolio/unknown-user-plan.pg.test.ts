@@ -94,6 +94,13 @@ describe('a user whom the statistics do not know yet', async () => {
     assert.ok(scanned < 60 * all, `${scanned} rows`)
   })
 
+  it('looks at no postings of a position that a reading covers', async () => {
+    const scanned = await countOf(() =>
+      readPositionsAt(db, ann.access, { limit: 100, after: undefined, asOf: at('22:30') }),
+    )
+    assert.ok(scanned < 20 * all, `${scanned} rows`)
+  })
+
   it('reads the postings after the balances alone for values over time', async () => {
     const scanned = await countOf(() => listDailyValues(db, ann, { completeFromMs: 0, endTime: at('23:30') }))
     assert.ok(scanned < 30 * all, `${scanned} rows`)
