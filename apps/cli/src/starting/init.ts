@@ -7,12 +7,12 @@
  * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has
  * answered, and files that exist are never replaced: the keys in them may be the only ones that open what is stored.
  */
-import { checkRegistration, openAdmin, platformScopes, type Admin } from '@assay/server/admin'
+import { checkRegistration, makeDirectory, openAdmin, platformScopes, type Admin } from '@assay/server/admin'
 import { ConfigError, parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, writeFile } from 'node:fs/promises'
+import { access, constants, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
@@ -131,7 +131,7 @@ async function register(
     await refuseUsed(admin)
     await admin.migrate()
     // A database with a tenant is refused the next time, so everything that may fail comes first.
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeDirectory(directory, 0o700)
     await access(directory, constants.W_OK)
     const { tenantId } = await admin.tenants.createTenant(answers.tenant)
     const { client, secret } = await admin.tenants.createClient(tenantId, registration)

@@ -8,7 +8,7 @@
  */
 import { startDemo, type Demo } from '@assay/demo'
 import { startService } from '@assay/server'
-import { openAdmin, whenAnswering } from '@assay/server/admin'
+import { makeDirectory, openAdmin, whenAnswering } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { randomBytes } from 'node:crypto'
@@ -89,6 +89,8 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
   }
   writeLine(`Starting Assay in ${config.mode} mode, with its data in ${config.database.dataDirectory} …`)
   try {
+    // The simulators keep files there before the database is opened.
+    await makeDirectory(config.database.dataDirectory, 0o755)
     const settings = config.mode === 'live' ? config : await startSimulators(config, log, ends)
     const service = await startService(settings, 'all', log, readBuild(), signal)
     ends.push(() => service.stop())

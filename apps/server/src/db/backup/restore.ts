@@ -32,6 +32,7 @@ import {
   toReplaced,
   type Cluster,
 } from '../embedded/postmaster.ts'
+import { makeDirectory } from '../make-directory.ts'
 import { errorCodeOf, ignore } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
 import { clusterFolder, keysName, openArchive, type Description, type OpenedArchive } from './archive.ts'
@@ -77,7 +78,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
 
 /** Prevents a service from starting there during the restore, and a restore under a running service. */
 async function withDataDirectory<T>(options: RestoreOptions, work: (claim: Claim) => Promise<T>): Promise<T> {
-  const made = await mkdir(options.dataDirectory, { recursive: true, mode: 0o755 })
+  const made = await makeDirectory(options.dataDirectory, 0o755)
   const dataDirectory = await realpath(options.dataDirectory)
   const claim = await claimWithSocket(dataDirectory)
   try {

@@ -12,10 +12,11 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, realpath, rename } from 'node:fs/promises'
+import { realpath, rename } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCodeOf, ignore } from '../error-code.ts'
+import { makeDirectory } from '../make-directory.ts'
 import {
   claimWithSocket,
   describeCluster,
@@ -61,7 +62,7 @@ const restartDelayMaxMs = 5_000
 const joinTimeoutMs = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  await mkdir(options.dataDirectory, { recursive: true, mode: 0o755 })
+  await makeDirectory(options.dataDirectory, 0o755)
   const dataDirectory = await realpath(options.dataDirectory)
   const claim = await claimWithSocket(dataDirectory)
   try {
