@@ -113,10 +113,23 @@ describe('assay', () => {
     const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-cli-'))
     t.after(() => rm(dataDirectory, { recursive: true }))
     await writeFile(path.join(dataDirectory, 'sealing.keys'), 'cut short')
-    const { code, err } = await runAlone(['status'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: dataDirectory })
+    const { code, err } = await runAlone(['migrate'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: dataDirectory })
     assert.equal(code, 1)
     assert.match(err, /sealing\.keys has no valid ASSAY_SERVER_KEYS/)
     assert.equal((await readdir(dataDirectory)).includes('owner.json'), false)
+  })
+
+  it('makes no installation in a data directory that was mistyped', async (t) => {
+    const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-cli-'))
+    t.after(() => rm(dataDirectory, { recursive: true }))
+    const environment = { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: dataDirectory }
+    const commands = [['status'], ['doctor'], ['migrate', '--check'], ['tenant', 'list'], ['keys', 'rotate']]
+    for (const words of commands) {
+      const { code, out, err } = await run(words, environment)
+      assert.equal(code, 1)
+      assert.match(words[0] === 'doctor' ? out : err, /No embedded database was found in /)
+    }
+    assert.deepEqual(await readdir(dataDirectory), [])
   })
 })
 
@@ -531,6 +544,11 @@ describe('assay start and serve', () => {
     assert.doesNotMatch(doctor.out, /^✗ (?!workers)/m)
     const plain = `${data}-plain`
     const words = await run(['restore', plainFile, '--data', plain], { ASSAY_MODE: 'sandbox' })
-    assert.ok(words.out.includes(`Put them back into ${path.join(plain, 'sealing.keys')} before`), words.out)
+    const keysFile = path.join(plain, 'sealing.keys')
+    assert.ok(words.out.includes(`Put them back into ${keysFile} before`), words.out)
+    // New keys would look like those of the installation, and open nothing.
+    const without = await run(['doctor'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: plain })
+    assert.ok(without.out.includes(`${keysFile} does not exist; put the file of this installation back`), without.out)
+    assert.equal((await readdir(plain)).includes('sealing.keys'), false)
   })
 })

@@ -33,6 +33,7 @@ import type { Log } from './http/index.ts'
 import type { ReplayedWhich, ReplayFinding, ReplayOptions, ReplayReport } from './ledger/index.ts'
 import { createEngine, openWebhooks, type Engine } from './compose/engine.ts'
 import { findKeyring, prepareDatabase } from './compose/installation.ts'
+import type { Keyring } from './keys.ts'
 import {
   examine,
   examineFailure,
@@ -109,11 +110,18 @@ export interface Admin {
   close(): Promise<void>
 }
 
-/** If a service runs on the embedded database, this joins its database. Otherwise it opens the database itself. */
-export async function openAdmin(config: Config, log: Log): Promise<Admin> {
-  const opened = await openDatabase({ ...config.database, join: true }, log)
+/**
+ * If a service runs on the embedded database, this joins its database. Otherwise it opens the database itself. `make` is
+ * for commands that may be the first of an installation: it makes a database and keys where there are none.
+ */
+export async function openAdmin(
+  config: Config,
+  log: Log,
+  { make = false }: { make?: boolean | undefined } = {},
+): Promise<Admin> {
+  const opened = await openDatabase({ ...config.database, join: true, make }, log)
   try {
-    return await createAdmin(config, opened, log)
+    return await createAdmin(config, opened, findKeyring(config, { make }), log)
   } catch (error) {
     // An embedded server that goes on would keep the command from ending, and the service from starting.
     await opened.close()
@@ -121,9 +129,8 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   }
 }
 
-async function createAdmin(config: Config, opened: OpenedDatabase, log: Log): Promise<Admin> {
+async function createAdmin(config: Config, opened: OpenedDatabase, keyring: Keyring, log: Log): Promise<Admin> {
   const { db } = opened
-  const keyring = findKeyring(config)
   const { clock } = db
   // Commands that look at a database, or bring it up to date, may find one without a schema. `migrate` reads the clock.
   if ((await checkMigrations(db)).applied.length > 0) await clock.refresh()

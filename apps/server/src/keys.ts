@@ -112,6 +112,13 @@ export function ensureOwnKeys(dataDirectory: string): KeySettings {
     const { ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS } = generateKeys('sandbox')
     writeOnce(file, writeKeysFile({ ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS }))
   }
+  return readOwnKeys(dataDirectory)
+}
+
+/** New ones in their place would open nothing of what is stored. */
+export function readOwnKeys(dataDirectory: string): KeySettings {
+  const file = path.join(dataDirectory, keysFileName)
+  if (!existsSync(file)) throw new ConfigError([`${file} does not exist; put the file of this installation back`])
   return parseKeysFile(readFileSync(file, 'utf8'), file)
 }
 

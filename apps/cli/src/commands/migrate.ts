@@ -9,7 +9,7 @@ export async function migrate(words: string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } as const
   const { values } = parseArgs({ args: words, options })
   const config = parseConfig(readEnvironment(), 'command')
-  const admin = await openAdmin(config, createLog({ level: 'warn' }))
+  const admin = await openAdmin(config, createLog({ level: 'warn' }), { make: !values.check })
   try {
     const before = await admin.checkMigrations()
     if (values.check) {

@@ -12,7 +12,7 @@ export async function tenant(words: string[]): Promise<void> {
   })
   const [action, name, ...others] = positionals
   if (action === 'create' && name !== undefined && others.length === 0) {
-    const created = await withAdmin(({ tenants }) => tenants.createTenant(name))
+    const created = await withAdmin(({ tenants }) => tenants.createTenant(name), { make: true })
     if (values.json) writeJson(toRow(created))
     else
       writeLine(

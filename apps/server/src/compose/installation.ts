@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { emptySandbox, markInstallation, migrate, type OpenedDatabase } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import { installQueue } from '../jobs/index.ts'
-import { ensureOwnKeys, openKeyring, type Keyring } from '../keys.ts'
+import { ensureOwnKeys, openKeyring, readOwnKeys, type Keyring } from '../keys.ts'
 
 export async function prepareDatabase(
   config: Config,
@@ -27,8 +27,10 @@ export async function prepareDatabase(
 }
 
 /**
- * A sandbox without keys of its own makes them, and so does live mode. In production such a configuration was refused.
+ * A sandbox that was given no keys makes them at its first start, and so does live mode. In production such a
+ * configuration was refused.
  */
-export function findKeyring({ keys, database }: Config): Keyring {
-  return openKeyring(keys.server === undefined ? ensureOwnKeys(database.dataDirectory) : keys)
+export function findKeyring({ keys, database }: Config, { make = true }: { make?: boolean } = {}): Keyring {
+  if (keys.server !== undefined) return openKeyring(keys)
+  return openKeyring(make ? ensureOwnKeys(database.dataDirectory) : readOwnKeys(database.dataDirectory))
 }

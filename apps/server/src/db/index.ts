@@ -1,7 +1,7 @@
 /**
  * The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings.
  */
-import { joinEmbedded, startEmbedded } from './embedded/embedded.ts'
+import { joinEmbedded, refuseWithoutCluster, startEmbedded } from './embedded/embedded.ts'
 import type { DatabaseAddress } from './pool/open-pool.ts'
 import { createDatabase, type DatabaseLog } from './pool/pool.ts'
 import type { Database } from './sql.ts'
@@ -35,6 +35,8 @@ export interface OpenOptions {
    * Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service.
    */
   join?: boolean
+  /** Make a new embedded database where there is none. The default is to make one. */
+  make?: boolean
 }
 
 export interface OpenedDatabase {
@@ -53,6 +55,7 @@ export async function openDatabase(options: OpenOptions, log: DatabaseLog): Prom
     return { db, connection, close: () => db.close() }
   }
   const joined = options.join === true ? await joinEmbedded(dataDirectory) : undefined
+  if (joined === undefined && options.make === false) refuseWithoutCluster(dataDirectory)
   const server = joined === undefined ? await startEmbedded({ dataDirectory, log }) : undefined
   const connection = joined ?? server?.connection
   if (connection === undefined) throw new Error('an embedded server without an address')

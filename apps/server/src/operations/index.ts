@@ -205,7 +205,7 @@ export async function examineNative({ nodeVersion, readPostgresVersion }: Native
 /** A database that could not even be opened. */
 export function examineFailure(error: unknown): Finding {
   const found = error instanceof Error ? error.message : String(error)
-  const fix = 'check DATABASE_URL, or that this user may use the data directory'
+  const fix = 'check DATABASE_URL or ASSAY_DATA_DIRECTORY, and that this user may use the data directory'
   return { check: 'PostgreSQL', well: false, found, fix }
 }
 

@@ -7,7 +7,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { joinEmbedded, startEmbedded } from '../embedded/embedded.ts'
+import { joinEmbedded, refuseWithoutCluster, startEmbedded } from '../embedded/embedded.ts'
 import { syncDirectory } from '../embedded/postmaster.ts'
 import { errorCodeOf } from '../error-code.ts'
 import type { DatabaseLog } from '../pool/pool.ts'
@@ -32,11 +32,7 @@ const gzipLevel = 1
 
 export async function backUp(options: BackupOptions): Promise<{ fileBytes: number }> {
   const { dataDirectory } = options
-  if (!existsSync(path.join(dataDirectory, 'postgres'))) {
-    throw new Error(
-      `No embedded database was found in ${dataDirectory}. Name its directory: --data, or ASSAY_DATA_DIRECTORY.`,
-    )
-  }
+  refuseWithoutCluster(dataDirectory)
   if (existsSync(options.file)) throw new Error(`${options.file} exists already. Choose another name, or move it away.`)
   const partial = `${options.file}.partial`
   const handle = await openNew(partial)

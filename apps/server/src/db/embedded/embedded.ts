@@ -86,6 +86,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
+/** For what looks at an installation or copies it: a mistyped address must not make a new one. */
+export function refuseWithoutCluster(dataDirectory: string): void {
+  const directory = path.join(dataDirectory, 'postgres')
+  if (existsSync(directory) || existsSync(toReplaced(directory))) return
+  throw new Error(
+    `No embedded database was found in ${dataDirectory}. Name its directory with ASSAY_DATA_DIRECTORY (or --data, ` +
+      'where a command has it), or a PostgreSQL of your own with DATABASE_URL.',
+  )
+}
+
 /** The server that another live process runs in this data directory; undefined without one. */
 export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress | undefined> {
   if (!existsSync(dataDirectory)) return undefined
