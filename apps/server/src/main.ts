@@ -52,7 +52,7 @@ export async function startService(
   collectProcess(metrics)
   const onWaited = (seconds: number): void => metrics.poolWaitSeconds.observe(seconds)
   const tracing = await openTracing(config, role, log, build)
-  const opened = await openDatabase({ ...config.database, onWaited }, log)
+  const opened = await openDatabase({ ...config.database, onWaited, signal }, log)
   metrics.watchPool(() => opened.db.usage())
   const parent = findParent(() => metrics.registry.getMetricsAsJSON())
   const seen = { metrics, tracer: tracing?.tracer, parent }

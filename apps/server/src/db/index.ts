@@ -37,6 +37,8 @@ export interface OpenOptions {
   join?: boolean
   /** Make a new embedded database where there is none. The default is to make one. */
   make?: boolean
+  /** Ends a start of the embedded server that waits for another to end. */
+  signal?: AbortSignal | undefined
 }
 
 export interface OpenedDatabase {
@@ -56,7 +58,7 @@ export async function openDatabase(options: OpenOptions, log: DatabaseLog): Prom
   }
   const joined = options.join === true ? await joinEmbedded(dataDirectory) : undefined
   if (joined === undefined && options.make === false) refuseWithoutCluster(dataDirectory)
-  const server = joined === undefined ? await startEmbedded({ dataDirectory, log }) : undefined
+  const server = joined === undefined ? await startEmbedded({ dataDirectory, log, signal: options.signal }) : undefined
   const connection = joined ?? server?.connection
   if (connection === undefined) throw new Error('an embedded server without an address')
   // DATABASE_POOLER applies to DATABASE_URL only: our own server has no pooler in front.

@@ -77,9 +77,9 @@ async function openNew(partial: string): Promise<FileHandle> {
 }
 
 async function withServer(options: BackupOptions, work: (base: BaseBackup) => Promise<void>): Promise<void> {
-  const { dataDirectory, log } = options
+  const { dataDirectory, log, signal } = options
   const joined = await joinEmbedded(dataDirectory)
-  const own = joined === undefined ? await startEmbedded({ dataDirectory, log }) : undefined
+  const own = joined === undefined ? await startEmbedded({ dataDirectory, log, signal }) : undefined
   try {
     const address = joined ?? own?.connection
     if (address === undefined) throw new Error('an embedded server without an address')

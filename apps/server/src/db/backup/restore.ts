@@ -104,7 +104,7 @@ async function restoreInto(claim: Claim, archive: OpenedArchive, options: Restor
     if (draft.identity !== undefined) await handOver(draft.directory, draft.identity)
     const keysFile = path.join(dataDirectory, keysName)
     if (keys !== undefined) await refuseOtherKeys(keysFile, keys, options.replace)
-    await claim.prepareSocket(draft)
+    await claim.prepareSocket(draft, options.signal)
     await prove(draft, options.signal)
     if (keys !== undefined) await putKeys(keysFile, keys)
     // The password belongs to the cluster that was there. A start gives a cluster without one its own, whichever of the

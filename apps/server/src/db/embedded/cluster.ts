@@ -95,8 +95,11 @@ async function chooseIdentity(directory: string): Promise<ServerIdentity | undef
 export interface Claim {
   dataDirectory: string
   socketDirectory: string
-  /** Hands the socket to the user that PostgreSQL runs as, and removes the one of an owner that was killed. */
-  prepareSocket(cluster: Pick<Cluster, 'identity' | 'log'>): Promise<void>
+  /**
+   * Hands the socket to the user that PostgreSQL runs as, and removes the one of an owner that was killed, once no
+   * PostgreSQL listens there. `signal` ends that wait: the promise is then rejected with its reason.
+   */
+  prepareSocket(cluster: Pick<Cluster, 'identity' | 'log'>, signal?: AbortSignal): Promise<void>
   release(): Promise<void>
 }
 
@@ -143,11 +146,11 @@ export async function claimWithSocket(dataDirectory: string): Promise<Claim> {
   return {
     dataDirectory,
     socketDirectory,
-    async prepareSocket({ identity, log }) {
+    async prepareSocket({ identity, log }, signal) {
       if (identity !== undefined) await chown(socketDirectory, identity.uid, identity.gid)
       owner = identity
       for (const directory of await listEarlierSockets(dataDirectory, socketDirectory, before)) {
-        if (await isOurs(directory, identity)) await awaitEndElsewhere(dataDirectory, directory, log)
+        if (await isOurs(directory, identity)) await awaitEndElsewhere(dataDirectory, directory, log, signal)
       }
       if (before !== undefined) await removeSocket(before, identity)
     },
@@ -183,10 +186,16 @@ const endElsewherePollMs = 250
  * Of an owner that was killed in another container, PostgreSQL may go on there, where no signal of ours reaches it. A
  * second one beside it would destroy the data. It ends by itself, because `stopOrphan` has removed its lock file.
  */
-async function awaitEndElsewhere(dataDirectory: string, socketDirectory: string, log: DatabaseLog): Promise<void> {
+async function awaitEndElsewhere(
+  dataDirectory: string,
+  socketDirectory: string,
+  log: DatabaseLog,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const deadline = performance.now() + endElsewhereTimeoutMs
   for (let hasLogged = false; await isGuarded(socketDirectory, socketName); hasLogged = true) {
     if (!hasLogged) log.warn({}, 'PostgreSQL was left running in another container; it ends within a minute')
+    signal?.throwIfAborted()
     if (performance.now() > deadline) {
       throw new Error(
         `A PostgreSQL that was left running in another container uses ${dataDirectory}. Stop that container, and start again.`,

@@ -379,6 +379,20 @@ test('a start waits for the PostgreSQL that a killed owner left running in anoth
   }
 })
 
+test('a start that waits for a PostgreSQL in another container ends when it is asked to stop', async (t) => {
+  if (process.platform !== 'linux') return t.skip('containers are Linux')
+  const dataDirectory = await mkdtemp(path.join(root, 'asked-'))
+  const elsewhere = createServer().listen(path.join(await mkdtemp(`${dataDirectory}/assay-socket-`), socketName))
+  t.after(() => elsewhere.close())
+  await once(elsewhere, 'listening')
+  const [stopping, reason] = [new AbortController(), new Error('asked to stop')]
+  const log = { ...silentLog, warn: () => stopping.abort(reason) }
+  const claim = await claimWithSocket(dataDirectory)
+  t.after(() => claim.release())
+  const ended = claim.prepareSocket({ identity: undefined, log }, stopping.signal).catch((error: unknown) => error)
+  assert.equal(await Promise.race([ended, delay(10_000, 'still waits', { ref: false })]), reason)
+})
+
 test('a data directory that other users control is refused, and nothing is written into it', async (t) => {
   const shared = path.join(root, 'shared')
   await mkdir(shared)

@@ -56,6 +56,8 @@ export interface EmbeddedServer {
 
 interface EmbeddedOptions extends ClusterOptions {
   dataDirectory: string
+  /** Ends a start that waits for a PostgreSQL in another container; the promise is then rejected with its reason. */
+  signal?: AbortSignal | undefined
 }
 
 const restartDelayMaxMs = 5_000
@@ -70,7 +72,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const cluster = await describeCluster(options, claim)
     if (existsSync(cluster.directory)) await stopOrphan(cluster)
     else await createCluster(cluster)
-    await claim.prepareSocket(cluster)
+    await claim.prepareSocket(cluster, options.signal)
     const password = await ensurePassword(cluster, dataDirectory)
     const supervisor = await supervise(cluster)
     return {

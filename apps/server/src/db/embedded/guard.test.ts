@@ -32,4 +32,5 @@ test('an owner lives as long as its socket does, also when this process may not 
   if (isRoot) process.seteuid?.(0)
   await removeGuard?.()
   assert.equal(await isGuarded(directory, 'guard.socket'), false)
+  assert.equal(await isGuarded(path.join(directory, 'taken-away'), 'guard.socket'), false)
 })

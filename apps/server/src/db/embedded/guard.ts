@@ -8,7 +8,7 @@
 import { once } from 'node:events'
 import { constants, open, type FileHandle } from 'node:fs/promises'
 import net from 'node:net'
-import { errorCodeOf } from '../error-code.ts'
+import { errorCodeOf, ignore } from '../error-code.ts'
 
 /** Undefined where there can be none. Returns a function that removes it. */
 export async function openGuard(directory: string, name: string): Promise<(() => Promise<void>) | undefined> {
@@ -35,7 +35,9 @@ export async function openGuard(directory: string, name: string): Promise<(() =>
 
 export async function isGuarded(directory: string, name: string): Promise<boolean> {
   if (process.platform !== 'linux') return false
-  const handle = await openDirectory(directory)
+  // Another start, which is refused, takes its directory away again.
+  const handle = await openDirectory(directory).catch(ignore('ENOENT'))
+  if (handle === undefined) return false
   const socket = net.connect(toShortPath(handle, name))
   try {
     await once(socket, 'connect')
