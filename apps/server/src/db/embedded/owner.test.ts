@@ -8,7 +8,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, test, type TestContext } from 'node:test'
 import { until } from '../../../../../test/until.ts'
-import { claimDataDirectory, findOwner } from './owner.ts'
+import { claimDataDirectory, findOwner, withAdvice } from './owner.ts'
 
 const dead = JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' })
 
@@ -45,6 +45,13 @@ function startClaimant(t: TestContext): { pid: number; claim(directory: string, 
 }
 
 const toLock = (file: string): string => `${file}.${createHash('sha256').update(dead).digest('hex').slice(0, 8)}`
+
+test('a full disk is named with its data directory and what to do', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  const said = withAdvice(full, '/srv/assay')
+  assert.ok(said instanceof Error)
+  assert.match(said.message, /^No space is left on the disk of the data directory \/srv\/assay\. Make room/)
+})
 
 const remains = {
   'a dead owner': ['owner.json'],

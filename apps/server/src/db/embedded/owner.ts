@@ -67,8 +67,12 @@ export async function claimDataDirectory(dataDirectory: string, socketDirectory:
   }
 }
 
-/** Says what to do where this process may not read or write a data directory, or something in it. */
+/** Says what to do where this process may not use a data directory or something in it, or where its disk is full. */
 export function withAdvice(error: unknown, dataDirectory: string): unknown {
+  if (errorCodeOf(error) === 'ENOSPC') {
+    const advice = 'Make room there, or choose another disk with ASSAY_DATA_DIRECTORY.'
+    return new Error(`No space is left on the disk of the data directory ${dataDirectory}. ${advice}`, { cause: error })
+  }
   if (errorCodeOf(error) !== 'EACCES') return error
   const advice = `Start as the user it belongs to, or hand all of it over: sudo chown -R ${process.getuid?.()} ${dataDirectory}`
   return new Error(`This process may not use the data directory ${dataDirectory}. ${advice}`, { cause: error })
