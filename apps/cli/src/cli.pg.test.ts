@@ -548,7 +548,8 @@ describe('assay start and serve', () => {
     assert.ok(words.out.includes(`Put them back into ${keysFile} before`), words.out)
     // New keys would look like those of the installation, and open nothing.
     const without = await run(['doctor'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: plain })
-    assert.ok(without.out.includes(`${keysFile} does not exist; put the file of this installation back`), without.out)
+    const missing = `✗ configuration: ${keysFile} does not exist; put the file of this installation back`
+    assert.ok(without.out.includes(missing), without.out)
     assert.equal((await readdir(plain)).includes('sealing.keys'), false)
   })
 })

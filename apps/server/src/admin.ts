@@ -274,16 +274,18 @@ export async function runDoctor(
   const proxies = examineProxies(config.urls.base, config.trustedProxies)
   const asked = production ? examineProduction(config) : []
   const hosts = await examineDatabaseHosts(config.database)
-  const before = [examineSettings([]), await examineMachine(config.database.url), proxies, ...asked, ...hosts]
+  const before = [await examineMachine(config.database.url), proxies, ...asked, ...hosts]
   try {
     const admin = await openAdmin(config, log)
     try {
-      return [...before, ...(await admin.examine())]
+      return [examineSettings([]), ...before, ...(await admin.examine())]
     } finally {
       await admin.close()
     }
   } catch (error) {
-    return [...before, examineFailure(error)]
+    // Such as a file of keys that is missing or damaged.
+    if (error instanceof ConfigError) return [examineSettings(error.problems), ...before]
+    return [examineSettings([]), ...before, examineFailure(error)]
   }
 }
 
