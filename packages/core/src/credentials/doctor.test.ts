@@ -84,8 +84,13 @@ describe('the credential doctor', () => {
     assert.deepEqual(codes(remarks), ['api_key: same_twice', 'secret_key: same_twice'])
   })
 
-  it('for a provider without a known key shape it only requires a value', () => {
-    assert.ok(isReady(examineFields(anyKeys('anything-at-all', 'and/another=one'))))
+  it('for a provider without a known key shape it only requires a value, and does not say that it looks right', () => {
+    const remarks = examineFields([
+      ...anyKeys('anything-at-all', 'and/another=one'),
+      { name: 'passphrase', required: true, value: 'x' },
+    ])
+    assert.deepEqual(codes(remarks), ['api_key: filled_in', 'secret_key: filled_in', 'passphrase: filled_in'])
+    assert.ok(isReady(remarks))
   })
 
   it('a missing required passphrase blocks the form', () => {

@@ -52,6 +52,8 @@ export interface FieldToExamine {
 
 export type RemarkCode =
   | 'looks_right'
+  /** It can be sent, and nothing is known of what it should look like. */
+  | 'filled_in'
   | 'missing'
   | 'swapped'
   | 'same_twice'
@@ -107,11 +109,11 @@ function examineField(field: FieldToExamine, all: readonly FieldToExamine[]): Re
     return { field: name, code: hidden, level: 'stop' }
   }
   if (isWalletField(name)) return examineWallet(field)
-  if (name === 'passphrase') return { field: name, code: 'looks_right', level: 'good' }
+  if (name === 'passphrase') return { field: name, code: 'filled_in', level: 'good' }
   if (all.some((other) => other.name !== name && other.name !== 'passphrase' && other.value === value)) {
     return { field: name, code: 'same_twice', level: 'stop' }
   }
-  return examineKey(name, value, field.shape ?? anyKey)
+  return examineKey(name, value, field.shape ?? null)
 }
 
 type WalletField = 'address' | 'extended_public_key' | 'descriptor'
@@ -120,7 +122,8 @@ function isWalletField(name: FieldName): name is WalletField {
   return name === 'address' || name === 'extended_public_key' || name === 'descriptor'
 }
 
-function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeyShape): Remark {
+function examineKey(name: 'api_key' | 'secret_key', value: string, known: KeyShape | null): Remark {
+  const shape = known ?? anyKey
   const pem = findPem(value)
   // No provider uses a PEM block as the name of a key.
   if (pem !== undefined && name === 'api_key') return { field: name, code: 'wrong_shape', level: 'stop' }
@@ -139,7 +142,7 @@ function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeySha
     return { field: name, code: 'too_long', level: 'stop', ...lengths, expected: shape.length_max }
   }
   if (!fitsShape(shape, value)) return { field: name, code: 'wrong_shape', level: 'stop' }
-  return { field: name, code: 'looks_right', level: 'good' }
+  return { field: name, code: known === null ? 'filled_in' : 'looks_right', level: 'good' }
 }
 
 function examineWallet({ name, value, shape = null, accepts = [{ name, shape }] }: FieldToExamine): Remark {

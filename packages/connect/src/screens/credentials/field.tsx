@@ -107,7 +107,7 @@ function RemarkLine({
 }): JSX.Element {
   const { t } = useSpeech()
   const text =
-    remark === undefined || remark.code === 'missing'
+    remark === undefined || remark.code === 'missing' || remark.code === 'filled_in'
       ? ''
       : t(`doctor.${remark.code}`, { provider, got: remark.got ?? '', expected: remark.expected ?? '' })
   return (
