@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { recordStatements, countScanned } from '../db/test-statements.ts'
 import { addPostings, type Posting } from '../ledger/deriving/postings-store.ts'
+import { holdConnectionAlone } from '../ledger/locks-store.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { toReach } from '../sync/coverage.ts'
 import { loadStandings } from '../sync/store.ts'
@@ -411,11 +412,42 @@ describe('a proof', async () => {
     const sizes = first.flatMap(({ values }) => values.map((value) => (Array.isArray(value) ? value.length : 0)))
     assert.ok(Math.max(...sizes) <= 1_000, `${Math.max(...sizes)} assets at once`)
     const held = first.findIndex(({ text }) => text.includes('from existing_connections'))
-    const written = first.findLastIndex(({ text }) => text.includes('insert into proofs'))
-    assert.ok(written < held, 'the connection is held only when all verdicts are written')
+    const written = first.findIndex(({ text }) => text.includes('insert into proofs'))
+    assert.ok(held < written, 'the connection is held before anything is written, as by all others')
     assert.equal((await find(ref)).summary.grade, 'proved')
     const again = await prove({})
     assert.ok(again.length <= 12, `${again.length} statements`)
+  })
+
+  it('and a change of what it judges wait for each other in one order', async () => {
+    const ref = await connectRead('empty')
+    await run(ref)
+    const [token = 0] = await newTokens(['MEANWHILE'])
+    await post(ref, [{ assetKey: token, side: 'i', amount: '1' }])
+    const reach = await reachOf(ref)
+    let proving: Promise<unknown> = Promise.resolve()
+    await db.transaction(async (tx) => {
+      await holdConnectionAlone(tx, ref)
+      proving = engine.proof.prove(ref, exchange, reach, { thorough: true })
+      await until('the proof to wait for the connection', async () => {
+        const { waits } = await db.row<{ waits: boolean }>(
+          `select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query like '%existing_connections%'
+             and datname = current_database()) as waits`,
+        )
+        return waits || undefined
+      })
+      const posting = {
+        transactionId: randomUUID(),
+        assetKey: token,
+        occurredAt: db.now(),
+        ordinal: 0,
+        side: 'i',
+      } as const
+      await addPostings(tx, ref, [{ ...posting, isStaked: false, isSpam: false, amount: '1' }])
+    })
+    await proving
+    const left = await db.rows('select asset_key from due_proofs where user_key = $1', [ref.userKey])
+    assert.deepEqual(left, [{ asset_key: token }], 'it has changed since it was judged')
   })
 
   it('by a record that the balance may not contain yet is judged again by the next reading', async () => {

@@ -55,7 +55,10 @@ export interface ProveDeps {
 }
 
 export interface ProveResult {
-  /** The first reading of the balances, which the history has not reached yet; undefined when there is a verdict. */
+  /**
+   * The first reading of the balances, which the history has not reached yet, or the one whose proof was overtaken;
+   * undefined when there is a verdict.
+   */
   waitingForMs: number | undefined
 }
 
@@ -102,11 +105,14 @@ export async function prove(
   const firstAt = standing.balances_since ?? at
   const course = { walk, at, firstAt, due, tracing: { left: tracedMax }, tracingUninvited: { left: tracedMax } }
   try {
-    // One transaction, because a verdict is about the same moment as all others. It is sent in batches and holds the
-    // connection only at its end: an account may have more assets than memory has room for.
+    // One transaction, because a verdict is about the same moment as all others. It is sent in batches: an account may
+    // have more assets than memory has room for. Like everything that writes through a connection it holds that first, so
+    // it makes room between two batches for a removal, a page or a reading of the balances that waits.
     await deps.db.transaction(async (tx) => {
+      if (!(await store.holdConnection(tx, ref))) throw new LeftDue()
       for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
         if (signal?.aborted === true) throw new LeftDue()
+        if (from > 0 && (await store.isWaitedFor(tx))) throw new Overtaken()
         await judgeBatch(deps, tx, ref, source, reach, {
           ...course,
           assetKeys: assetKeys.slice(from, from + assetsPerBatch),
@@ -115,6 +121,7 @@ export async function prove(
       await end(deps, tx, ref, { standing, at, walk, reach })
     })
   } catch (error) {
+    if (error instanceof Overtaken) return { waitingForMs: Date.parse(at) }
     if (!(error instanceof LeftDue)) throw error
   }
   return { waitingForMs: undefined }
@@ -122,6 +129,8 @@ export async function prove(
 
 /** Thrown to roll the transaction back. */
 class LeftDue extends Error {}
+/** The same, because another transaction waits for this one. */
+class Overtaken extends Error {}
 
 /** What all verdicts of a run share. */
 interface Course {
@@ -362,7 +371,6 @@ interface Ended {
 }
 
 async function end(deps: ProveDeps, tx: Sql, ref: ConnectionRef, { standing, at, walk, reach }: Ended): Promise<void> {
-  if (!(await store.holdConnection(tx, ref))) throw new LeftDue()
   if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
   const isWhole = reach.beginningMs !== undefined
   const counted = await store.listGrades(tx, ref)

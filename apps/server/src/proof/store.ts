@@ -378,10 +378,20 @@ export interface AssetVerdict {
 /** False when the connection was removed; otherwise it cannot be, until the transaction ends. */
 export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await tx.maybeRow(
-    'select from existing_connections where user_key = $1::bigint and connection_key = $2::integer for update',
+    `select from existing_connections where user_key = $1::bigint and connection_key = $2::integer
+     for no key update`,
     keysOf(ref),
   )
   return row !== undefined
+}
+
+/** Whether another transaction waits for rows that this one holds. On Citus, only if the coordinator has them. */
+export async function isWaitedFor(tx: Sql): Promise<boolean> {
+  const row = await tx.row<{ found: boolean }>(
+    `select exists (select from pg_locks where locktype = 'transactionid' and not granted
+       and transactionid = pg_current_xact_id_if_assigned()::xid) as found`,
+  )
+  return row.found
 }
 
 /** Writes only verdicts that have changed. */
