@@ -57,13 +57,28 @@ export async function explain(
   }
 }
 
-// A name is tried only where a word begins. Tried at each of its letters, a word without an @ takes the square of its
-// length: the data of a transaction on a chain is one word of 256,000 letters, and a stranger chooses it.
-const mailAddress = /(?<![^\s"'<>()[\]{},;:\\@])[^\s"'<>()[\]{},;:\\@]+@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu
+const wordEnd = /[\s"'<>()[\]{},;:\\@]/
+/** As long as the name of a host can be. Without an end, a list of a million labels takes more stack than there is. */
+const domain = /[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,126}/uy
 
-/** Pure. A record may name the sender of a transfer; the domain stays, because it says which service that was. */
+/**
+ * Pure. A record may name the sender of a transfer; the domain stays, because it says which service that was. Looked for
+ * from each @: the data of a transaction on a chain are megabytes, and a stranger chooses them.
+ */
 export function maskAddresses(body: string): string {
-  return body.replaceAll(mailAddress, '***@$1')
+  let masked = ''
+  let [keptFrom, nameFrom] = [0, 0]
+  for (let at = body.indexOf('@'); at !== -1; at = body.indexOf('@', at + 1)) {
+    domain.lastIndex = at + 1
+    if (!domain.test(body)) continue
+    let start = at
+    while (start > nameFrom && !wordEnd.test(body.charAt(start - 1))) start -= 1
+    if (start === at) continue
+    masked += `${body.slice(keptFrom, start)}***`
+    keptFrom = at
+    nameFrom = domain.lastIndex
+  }
+  return masked + body.slice(keptFrom)
 }
 
 /** A price that differs from the day's is implied by the trade itself. */
