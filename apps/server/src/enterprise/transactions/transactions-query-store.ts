@@ -172,9 +172,9 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest, 
     /** The rows that may be shown: those of the tenant's users whom a grant covers, or those of one user. */
     within: (): string => (isTenantWide ? `t.tenant_key = ${tenant()}::integer` : `t.user_key = ${userKey()}`),
     covered: (): string =>
-      isTenantWide
-        ? coveredRowByRow('t', 'transactions:read', now())
-        : `exists (select 1 from grant_terms g where g.user_key = ${userKey()} and ${live()})`,
+      isTenantWide ? 'true' : `exists (select 1 from grant_terms g where g.user_key = ${userKey()} and ${live()})`,
+    /** Of a whole tenant, asked of the connection `c` of a row: PostgreSQL remembers the answer for its other rows. */
+    coveredRow: (): string => (isTenantWide ? coveredRowByRow('c', 'transactions:read', now()) : 'true'),
     /** The users to examine one by one, when the leading filter has no index for the tenant. */
     users: (more = 'true'): string =>
       `(select distinct g.user_key from grant_terms g join user_changes s on s.user_key = g.user_key
@@ -234,16 +234,16 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest, 
 type Parts = ReturnType<typeof createParts>
 
 /** A row with what its connection adds; rows of connections that are not shown are left out. */
-const shown = (parts: Parts): string => `cross join lateral (
+const shown = (parts: Parts, more = 'true'): string => `cross join lateral (
   select c.id as connection_id, c.user_id, c.shown_at from readable_connections c
-  where ${parts.ofUser('c', 't')} and c.connection_key = t.connection_key offset 0) c`
+  where ${parts.ofUser('c', 't')} and c.connection_key = t.connection_key and ${more} offset 0) c`
 const seen = 't.*, c.connection_id, c.user_id, c.shown_at'
 
 /** The rows, with conditions on `t` and its connection `c`. */
 function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: string): string {
   const fits = ['true', ...conditions].join(' and ')
   const inRange = (): string => `${parts.within()} and ${parts.range('t.occurred_at', 't.id')}`
-  const walk = (more: string): string => `select ${seen} from transactions t ${shown(parts)}
+  const walk = (more: string): string => `select ${seen} from transactions t ${shown(parts, parts.coveredRow())}
     where ${inRange()} and ${more} and ${parts.covered()} and ${fits} order by ${newestFirst} limit ${limit}`
   switch (lead) {
     case 'walk':
@@ -281,7 +281,7 @@ function toKeys(parts: Parts, lead: Filter, limit: string): string {
 
 function byKind(parts: Parts, columns: string, fits: string, limit: string): string {
   const within = parts.within()
-  const newest = (ofKind: string): string => `select ${columns} from transactions t ${shown(parts)}
+  const newest = (ofKind: string): string => `select ${columns} from transactions t ${shown(parts, parts.coveredRow())}
     where ${within} and ${parts.range('t.occurred_at', 't.id')} and ${parts.covered()} and ${fits} and ${ofKind}
     order by ${newestFirst} limit ${limit}`
   if (parts.isTenantWide) {
