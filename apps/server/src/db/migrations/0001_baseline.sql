@@ -728,6 +728,9 @@ create table group_aliases (
   primary key (user_key, connection_key, link_key)
 );
 create index group_aliases_group on group_aliases (user_key, connection_key, group_key);
+-- As with transactions: 5,000 rows of a user, by the plans.
+alter table group_aliases alter column user_key set (n_distinct = -0.0002);
+alter table group_aliases alter column user_key set statistics 1;
 
 -- Groups to be derived: new or changed since they last were. Small, and empty when a run has ended.
 create table due_groups (
