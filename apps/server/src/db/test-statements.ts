@@ -2,7 +2,7 @@
  * The statements that this process sends to PostgreSQL during some work, BEGIN and COMMIT included, seen at the driver.
  */
 import pg from 'pg'
-import type { Database } from './index.ts'
+import type { Database, Sql } from './index.ts'
 
 export interface SentStatement {
   text: string
@@ -56,8 +56,11 @@ interface Node {
 }
 
 /** How many rows the scans of a statement look at. */
-export async function countScanned(db: Database, { text, values }: SentStatement): Promise<number> {
-  const [plan] = await db.rows<{ 'QUERY PLAN': [{ Plan: Node }] }>(`explain (analyze, format json) ${text}`, values)
+export async function countScanned(
+  sql: Sql,
+  { text, values }: Pick<SentStatement, 'text' | 'values'>,
+): Promise<number> {
+  const [plan] = await sql.rows<{ 'QUERY PLAN': [{ Plan: Node }] }>(`explain (analyze, format json) ${text}`, values)
   if (plan === undefined) throw new Error(`no plan of ${text}`)
   return scannedBy(plan['QUERY PLAN'][0].Plan)
 }

@@ -21,6 +21,10 @@ const hourlyDays = 2
 // too, so this never deletes the row that `ended` updates. Most changes look at one hour. The first change of a day
 // looks at all observations of the asset. The date_trunc that takes a time zone depends on settings by its
 // declaration, and Citus refuses such functions over columns in a statement that writes.
+//
+// What was found once is looked up, by an index or in a table of hashes (`is true` keeps PostgreSQL from a join): it
+// expects few rows of a user whom its statistics do not know, and as joins, these statements took minutes for two
+// thousand tokens.
 const thin = `followed as (
        select f.* from moved m
        cross join lateral (
@@ -32,19 +36,21 @@ const thin = `followed as (
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
          order by o.observed_at desc limit 1) n
        cross join lateral (
-         select o.asset_key, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
+         select o.ctid as place, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
            case when o.observed_at > $3::timestamptz - interval '${hourlyDays} days' then 'hour' else 'day' end as span
          from observed_balances o
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
            and o.observed_at >= n.thin_from) f
      ), thinned as (
-       delete from observed_balances o using followed f, recorded r
-       where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = f.asset_key
-         and o.observed_at = f.observed_at
-         and date_trunc(f.span, f.observed_at at time zone 'UTC') = date_trunc(f.span, f.next_at at time zone 'UTC')
-         and not exists (
-           select from unnest(array[r.balances_since, r.unproved_at, r.proof_balances_at]) as needed (at)
-           where needed.at >= f.observed_at and needed.at < f.next_at)
+       delete from observed_balances
+       where user_key = $1::bigint and connection_key = $2::integer and asset_key = any(array(select asset_key from moved))
+         and (ctid in (
+           select f.place from followed f
+           where date_trunc(f.span, f.observed_at at time zone 'UTC') = date_trunc(f.span, f.next_at at time zone 'UTC')
+             and not exists (
+               select from recorded r
+               cross join unnest(array[r.balances_since, r.unproved_at, r.proof_balances_at]) as needed (at)
+               where needed.at >= f.observed_at and needed.at < f.next_at))) is true
   )`
 
 // CTEs after `recorded` and `given`: what changed since the reading before (`moved`), which is an observation of its
@@ -57,9 +63,9 @@ const observe = `former as (
        from given g full join former f on f.asset_key = g.asset_key
        where exists (select from recorded) and (g.liquid, g.staked) is distinct from (f.liquid, f.staked)
      ), ended as (
-       update observed_balances o set seen_until = coalesce(recorded.former_at, $3::timestamptz) from recorded, moved m
-       where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
-         and o.seen_until is null and o.observed_at < $3::timestamptz
+       update observed_balances set seen_until = coalesce((select former_at from recorded), $3::timestamptz)
+       where user_key = $1::bigint and connection_key = $2::integer and asset_key = any(array(select asset_key from moved))
+         and seen_until is null and observed_at < $3::timestamptz
      ), observed_now as (
        insert into observed_balances (user_key, connection_key, observed_at, asset_key, liquid, staked)
        select $1::bigint, $2::integer, $3::timestamptz, m.asset_key, m.liquid, m.staked from moved m
@@ -102,8 +108,8 @@ export async function keepBalances(
          as g (asset_key, liquid, staked, spam), recorded
      ), ${observe}, ${thin}, gone as (
        delete from holdings
-       where user_key = $1::bigint and connection_key = $2::integer and asset_key <> all($4::integer[])
-         and exists (select from recorded)
+       where user_key = $1::bigint and connection_key = $2::integer
+         and asset_key not in (select asset_key from given) and exists (select from recorded)
        returning asset_key
      ), kept as (
        insert into holdings as h (user_key, connection_key, changed_at, asset_key, liquid, staked, spam)
