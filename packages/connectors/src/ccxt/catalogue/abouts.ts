@@ -78,6 +78,7 @@ const abouts: Readonly<Record<string, About>> = {
       transfers: { until: 'end', limit: 1000 },
       ledger: { limit: 2500 },
     },
+    limits: ['Open margin positions at Bitfinex are not part of the holdings.'],
     // rest-auth-wallets: ccxt's debt is the "unsettled interest", which the balance and the ledger do not have yet. What
     // finances a position is in no wallet.
     borrowed: 'excluded',
