@@ -9,7 +9,7 @@ import path from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../apps/server/src/db/index.ts'
 import { testDatabase, toDatabaseUrl } from './postgres.ts'
-import { patienceMs } from './until.ts'
+import { patienceMs, until } from './until.ts'
 
 export interface TestService {
   url: string
@@ -93,4 +93,14 @@ function startRole(
   const destination = logTo === undefined ? {} : { destination: { write: logTo } }
   const log = createLog({ level: config.logLevel, ...destination })
   return startService(config, role, log, { version: 'test', commit: undefined })
+}
+
+/**
+ * No connection is being read, and none will be in the next minutes. A run that ends while a test moves the clock plans
+ * the next one by the moved clock, and nothing that the test then expects of a run happens.
+ */
+export async function untilAtRest({ db }: Pick<TestService, 'db'>): Promise<void> {
+  const busy = `select from graphile_worker.jobs where task_identifier in ('sync', 'refresh')
+    and run_at < clock_timestamp() + interval '5 minutes'`
+  await until('the end of every run', async () => ((await db.rows(busy)).length === 0 ? true : undefined), 100)
 }

@@ -9,7 +9,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { ofConnection } from '../of-connection.ts'
 import { authorize, fetchJson, redeem, type Page } from '../application.ts'
-import { startTestService, type TestService } from '../service.ts'
+import { startTestService, untilAtRest, type TestService } from '../service.ts'
 import { until } from '../until.ts'
 
 const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
@@ -84,17 +84,6 @@ describe('three workers', () => {
       },
       100,
     )
-  const untilQuiet = (): Promise<true> =>
-    until(
-      'the end of every job',
-      async () => {
-        const busy = `select from graphile_worker.jobs
-          where task_identifier in ('sync', 'refresh') and run_at < clock_timestamp() + interval '1 minute'`
-        return (await service.db.rows(busy)).length === 0 ? true : undefined
-      },
-      100,
-    )
-
   before(async () => {
     service = await startTestService({ after: (end) => void hooks.push(end as () => unknown) }, { role: 'api' })
     // A call that takes a while can be met by another.
@@ -113,7 +102,7 @@ describe('three workers', () => {
     // The refreshes come during the first read of each, and both kinds at the same time.
     await Promise.all(readers.flatMap((reader) => ['assets', 'transactions'].map((kind) => refresh(reader, kind))))
     await Promise.all(readers.map((reader) => untilActive(reader)))
-    await untilQuiet()
+    await untilAtRest(service)
     for (const { accountId } of readers) {
       const { requests, overlaps } = await control<Log>(`log?account_id=${accountId}`)
       assert.equal(overlaps, 0, `${overlaps} calls of one key met`)
@@ -153,7 +142,7 @@ describe('three workers', () => {
     await until('the other to read on', async () => ((await countEntries()) > standstill + 100 ? true : undefined))
     stood.kill('SIGCONT')
     await untilActive(reader)
-    await untilQuiet()
+    await untilAtRest(service)
     const { requests, overlaps } = await control<Log>(`log?account_id=${reader.accountId}`)
     assert.equal(overlaps, 0, `${overlaps} calls of one key met`)
     assert.deepEqual(

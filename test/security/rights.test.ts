@@ -3,7 +3,7 @@ import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connect, fetchJson, redeem, authorize, untilRead, type Page } from '../application.ts'
-import { startTestService, type TestService } from '../service.ts'
+import { startTestService, untilAtRest, type TestService } from '../service.ts'
 import { until } from '../until.ts'
 
 async function post(url: string, body: object): Promise<Record<string, unknown>> {
@@ -24,13 +24,6 @@ async function countCalls(service: TestService): Promise<number> {
   const response = await fetch(`${service.sandbox.controlUrl}/control/log`)
   const { requests } = (await response.json()) as { requests: { provider_id: string; count: number }[] }
   return requests.reduce((sum, one) => sum + (one.provider_id === 'kraken' ? one.count : 0), 0)
-}
-
-/** The first read is followed by a short run, after which the balances are judged; the next one is a while away. */
-async function untilAtRest({ db }: TestService): Promise<void> {
-  const next = `select from graphile_worker.jobs where task_identifier = 'sync' and locked_at is null
-    and run_at > clock_timestamp() + interval '5 minutes'`
-  await until('the next run to be planned', async () => ((await db.rows(next)).length === 1 ? true : undefined))
 }
 
 describe('rights that change', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
+import { untilAtRest } from '../service.ts'
 import { until } from '../until.ts'
 import { button, seeAccessible, seeHeading } from './widget-person.ts'
 import { holdReading, sampleUser, useWidgetWorld } from './widget-world.ts'
@@ -142,6 +143,7 @@ describe('the demo application', () => {
     visit(async (page, { service, demo }) => {
       await connectAs(page, 'a traveller in time', 'default')
       await page.getByText('Everything adds up since March 2021').waitFor()
+      await untilAtRest(service)
       const moved = await page.request.post(`${service.url}/sandbox/clock`, { data: { advance_ms: 3 * 86_400_000 } })
       const { data } = (await moved.json()) as { data: { now: string } }
       const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(data.now))
