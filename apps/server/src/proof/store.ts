@@ -148,25 +148,57 @@ export async function listUninvited(sql: Sql, ref: ConnectionRef, assetKeys: rea
 /** How many of the newest observations are searched for the one where a difference appeared. */
 const observationsMax = 100
 
-/** The first and the last reading of every balance up to a moment, the oldest first. */
+/**
+ * The first and the last reading of every balance up to a moment, the oldest first. Each movement is looked at once, and
+ * counts from the first reading after it on: strangers can send thousands to a wallet, and summing them up for each
+ * reading took minutes.
+ *
+ * Days are summed up already. A day with readings counts with its sum from the next day on, and until then with those of
+ * its movements that came before a reading.
+ */
 export async function listObservations(
   sql: Sql,
   ref: ConnectionRef,
   assetKey: number,
   { at, firstAt }: { at: string; firstAt: string },
 ): Promise<{ at: string; observed: Decimal; posted: Decimal }[]> {
+  const moved = 'p.user_key = $1::bigint and p.connection_key = $2::integer and p.asset_key = $3::integer'
+  const placeOf = (time: string): string => `width_bucket(${time} - interval '1 microsecond', e.ats) + 1`
   return sql.rows(
-    `select q.at, trim_scale(coalesce(${observedAt('q.at', 'o.liquid + o.staked')}, 0))::text as observed,
-       trim_scale(${postedAt('q.at')})::text as posted
-     from (
-       select $3::integer as asset_key, m.at from (
-         select o.observed_at as at from observed_balances o
-         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
-         union select o.seen_until from observed_balances o
-         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
-           and o.seen_until is not null
-         union select $5::timestamptz union select $4::timestamptz) m
-       where m.at <= $4::timestamptz order by m.at desc limit ${observationsMax}) q
+    `with points as materialized (
+       select m.at, $3::integer as asset_key, row_number() over (order by m.at) as place from (
+         select m.at from (
+           select o.observed_at as at from observed_balances o
+           where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
+           union select o.seen_until from observed_balances o
+           where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
+             and o.seen_until is not null
+           union select $5::timestamptz union select $4::timestamptz) m
+         where m.at <= $4::timestamptz order by m.at desc limit ${observationsMax}) m
+     ), edges as materialized (
+       select array_agg(at order by at) as ats from points
+     ), changes as (
+       select ${placeOf("((d.day + 1)::timestamp at time zone 'UTC')")} as place, d.amount
+       from edges e cross join daily_changes d
+       where d.user_key = $1::bigint and d.connection_key = $2::integer and d.asset_key = $3::integer
+         and d.day < ($4::timestamptz at time zone 'UTC')::date
+       union all
+       select c.place, c.amount from edges e
+       cross join (
+         select date_trunc('day', at, 'UTC') as begins_at, max(at) as last_at, max(place) as last_place
+         from points group by 1) day
+       cross join lateral (
+         select p.occurred_at, p.amount from postings p
+         where ${moved} and not p.spam and p.occurred_at >= day.begins_at and p.occurred_at <= day.last_at offset 0) p
+       cross join lateral (
+         values (${placeOf('p.occurred_at')}, p.amount), (day.last_place + 1, -p.amount)) as c (place, amount)
+       union all
+       select ${placeOf('p.occurred_at')}, p.amount from edges e cross join postings p
+       where ${moved} and p.spam and p.occurred_at <= $4::timestamptz
+     )
+     select q.at, trim_scale(coalesce(${observedAt('q.at', 'o.liquid + o.staked')}, 0))::text as observed,
+       trim_scale(coalesce(sum(c.amount) over (order by q.place), 0))::text as posted
+     from points q left join (select place, sum(amount) as amount from changes group by place) c on c.place = q.place
      order by q.at`,
     [...keysOf(ref), assetKey, at, firstAt],
   )

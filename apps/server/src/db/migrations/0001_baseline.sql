@@ -714,6 +714,10 @@ create index raw_records_time on raw_records (user_key, connection_key, occurred
 -- The few that may still change: the next read of their list begins at the oldest.
 create index raw_records_pending on raw_records (user_key, connection_key, stream, partition, occurred_at)
   where pending and retired_at is null;
+-- The few that were corrected: a proof looks for them in the time in which a difference may have appeared, which can be
+-- the whole history.
+create index raw_records_corrected on raw_records (user_key, connection_key, occurred_at)
+  where retired_at is not null or missing_since is not null;
 -- As with transactions: 5,000 rows of a user, by the plans.
 alter table raw_records alter column user_key set (n_distinct = -0.0002);
 alter table raw_records alter column user_key set statistics 1;

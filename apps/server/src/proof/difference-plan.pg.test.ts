@@ -1,0 +1,86 @@
+/** What it costs to find where a difference appeared, and why, in a wallet that strangers sent very much to. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { testDatabase } from '../../../../test/postgres.ts'
+import type { Database } from '../db/index.ts'
+import { countScanned, recordStatements } from '../db/test-statements.ts'
+import { ownedBySuite } from '../oauth/test-oauth.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { listCorrected, listObservations } from './store.ts'
+
+describe('a difference', async () => {
+  const { db } = await testDatabase(ownedBySuite())
+  const at = new Date(db.now()).toISOString()
+  const ref: ConnectionRef = {
+    ...{ tenantKey: 1, tenantId: 'ten_a', userKey: '1000', userId: 'usr_a' },
+    ...{ connectionKey: 1, connectionId: 'con_a' },
+  }
+
+  async function countRows(work: () => Promise<unknown>): Promise<number> {
+    const [sent] = await recordStatements(work)
+    assert.ok(sent !== undefined)
+    return countScanned(db, sent)
+  }
+
+  it('of a token with a long history and many readings looks at each of its movements once', async () => {
+    const [movements, days] = [3_000, 60]
+    for (const [assetKey, isSpam] of [
+      [1, false],
+      [2, true],
+    ] as const) {
+      await addMoves(db, assetKey, { isSpam, movements, days })
+      await db.execute(
+        `insert into observed_balances (user_key, connection_key, observed_at, asset_key, liquid, staked)
+         select 1000, 1, $1::timestamptz - make_interval(hours => n), $2, 7, 0 from generate_series(1, 90) n`,
+        [at, assetKey],
+      )
+    }
+    await db.execute('vacuum analyze postings, daily_changes, observed_balances')
+    for (const assetKey of [1, 2]) {
+      const scanned = await countRows(async () => {
+        const found = await listObservations(db, ref, assetKey, { at, firstAt: toDaysAgo(days + 1) })
+        assert.equal(found.at(-1)?.posted, '3000')
+        assert.equal(found[0]?.posted, '0')
+      })
+      assert.ok(scanned < 3 * movements, `${scanned} rows`)
+    }
+  })
+
+  it('looks at the corrected records of a long history only', async () => {
+    await db.execute(
+      `insert into raw_records (user_key, connection_key, pending, occurred_at, fetched_at, stream, partition, source_key,
+         group_key, body, retired_at, missing_since)
+       select 1000, 1, false, $1::timestamptz - make_interval(mins => n), $1, 'erc20', '1', n, n, '{}',
+         case n when 7 then $1::timestamptz end, case n when 9 then $1::timestamptz end
+       from generate_series(1, 5000) n`,
+      [at],
+    )
+    await db.execute('vacuum analyze raw_records')
+    const scanned = await countRows(async () => {
+      assert.equal((await listCorrected(db, ref, { startMs: 0, endMs: Date.parse(at) })).length, 2)
+    })
+    assert.ok(scanned < 10, `${scanned} rows`)
+  })
+
+  const toDaysAgo = (days: number): string => new Date(Date.parse(at) - days * 86_400_000).toISOString()
+
+  async function addMoves(
+    sql: Database,
+    assetKey: number,
+    { isSpam, movements, days }: { isSpam: boolean; movements: number; days: number },
+  ): Promise<void> {
+    await sql.execute(
+      `insert into postings (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam,
+         amount)
+       select 1000, 1, md5($2::integer || ' ' || n)::uuid, $2, $1::timestamptz - make_interval(secs => n * $4 * 86400.0 / $3),
+         0, false, 'i', $5, 1 from generate_series(1, $3::integer) n`,
+      [at, assetKey, movements, days, isSpam],
+    )
+    await sql.execute(
+      `insert into daily_changes (user_key, connection_key, asset_key, day, amount)
+       select user_key, connection_key, asset_key, (occurred_at at time zone 'UTC')::date, sum(amount)
+       from postings where asset_key = $1 and not spam group by 1, 2, 3, 4`,
+      [assetKey],
+    )
+  }
+})
