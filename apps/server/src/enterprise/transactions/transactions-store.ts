@@ -183,18 +183,23 @@ export async function listRemoved(
   const isAfterPoint = '($3::timestamptz is null or (r.removed_at, r.id) > ($3::timestamptz, $4::uuid))'
   const ofUsers = `($5::text[] is null or r.user_key in (
     select u.user_key from tenant_users u where u.tenant_key = $1 and u.id = any($5)))`
-  const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${isAfterPoint} and ${ofUsers}
-    and ${coveredRowByRow('r', 'transactions:read', '$6')}`
+  const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${isAfterPoint} and ${ofUsers}`
+  const isCovered = (alias: string): string => coveredRowByRow(alias, 'transactions:read', '$6')
+  // Asked of the user, because PostgreSQL remembers the answer for the user's other rows: those of a user who has ended
+  // the consent may be the oldest million.
   return sql.rows<RemovedRow>(
     `select r.user_key, 'txn_' || replace(r.id::text, '-', '') as id, r.removed_at from (
-       (select r.user_key, r.id, r.removed_at from removed_transactions r where ${wanted} order by r.removed_at, r.id limit $7)
+       (select r.user_key, r.id, r.removed_at from removed_transactions r
+        cross join lateral (
+          select u.user_key from user_changes u where u.user_key = r.user_key and ${isCovered('u')} offset 0) u
+        where ${wanted} order by r.removed_at, r.id limit $7)
        union all
        (select r.user_key, r.id, r.removed_at from (
           select t.id, h.removed_at, h.user_key, h.tenant_key from (
             select c.*, to_timestamp((c.hidden_seq >> 20) / 1000.0)::timestamptz(3) as removed_at from removed_connections c
             where c.hidden_seq is not null) h
           join transactions t on t.user_key = h.user_key and t.connection_key = h.connection_key) r
-        where ${wanted} order by r.removed_at, r.id limit $7)) r
+        where ${wanted} and ${isCovered('r')} order by r.removed_at, r.id limit $7)) r
      order by r.removed_at, r.id limit $7`,
     [
       tenantKey,

@@ -7,7 +7,7 @@ import { countScanned, recordStatements } from '../../db/test-statements.ts'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 import { insertConnection, insertTenant, insertUser, putGrant } from '../test-tenant.ts'
 import { readTenantPage } from './page-store.ts'
-import { listTransactions } from './transactions-store.ts'
+import { listRemoved, listTransactions } from './transactions-store.ts'
 
 describe('a page of a tenant, one of whose users has ended a consent', async () => {
   const { db } = await testDatabase(ownedBySuite())
@@ -35,6 +35,14 @@ describe('a page of a tenant, one of whose users has ended a consent', async () 
          'kraken', n, 'send', 'gift', n, $3, false, 0, '"x":1}' from generate_series(1, $4::integer) n`,
       [owner.userKey, tenant.tenantKey, from, rows],
     )
+    // Pages begin with the oldest of these, and with the newest transaction.
+    await db.execute(
+      `insert into removed_transactions (user_key, tenant_key, connection_key, id, change_seq, removed_at)
+       select $1::bigint, $2, 2, md5($1::bigint::text || ' ' || n)::uuid, n,
+         '2026-01-01'::timestamptz - ($3::timestamptz - '2025-01-01') - n * interval '1 second'
+       from generate_series(1, $4::integer) n`,
+      [owner.userKey, tenant.tenantKey, from, rows],
+    )
   }
   for (let user = 0; user < 100; user += 1) await fill(`usr_${user}`, 50, '2025-01-01')
   await fill('usr_ended', ended, '2025-06-01', -1)
@@ -50,9 +58,13 @@ describe('a page of a tenant, one of whose users has ended a consent', async () 
       const request = { filters: { providerIds: ['kraken'] }, limit: 30, after: undefined }
       return (await listTransactions(db, tenant.tenantKey, request)).length
     },
+    'of removed transactions': async () => {
+      const request = { since: '2025-01-01T00:00:00.000Z', limit: 30, after: undefined }
+      return (await listRemoved(db, tenant.tenantKey, request)).length
+    },
   }
   for (const [name, read] of Object.entries(pages)) {
-    it(`${name} looks at the consent once for each connection, and not for each row`, async () => {
+    it(`${name} looks at the consent once for each connection or user, and not for each row`, async () => {
       const sent = await recordStatements(async () => assert.equal(await read(), 30))
       let scanned = 0
       for (const statement of sent) scanned += await countScanned(db, statement)
