@@ -96,6 +96,8 @@ export interface Ledger {
   ): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<raw.PoisonedTime[]>
+  /** The keys of the owner's connections that have such records. */
+  listPoisonedConnections(sql: Sql, owner: Owner): Promise<Set<number>>
   /**
    * Destroys everything that was read through the connection, in batches of 5,000 rows: call the returned function,
    * each time in a transaction, until it answers true. `hiddenSeq` is the number at which a connection that was shown
@@ -168,6 +170,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       return kept === 'changed'
     },
     listPoisonedTimes: raw.listPoisonedTimes,
+    listPoisonedConnections: raw.listPoisonedConnections,
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
     ensureStatistics: () => store.ensureStatistics(db),
 

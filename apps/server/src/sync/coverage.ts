@@ -81,15 +81,33 @@ export async function findCoverage(
   if (connection === undefined) return undefined
   const ref = { ...owner, connectionKey: connection.connection_key, connectionId }
   const issues = await deps.connections.listIssues(owner)
-  const issue = issues.find((item) => item.connection_id === connectionId)
   const { lists } = await store.loadStandings(deps.db, ref)
-  const poisoned = await deps.ledger.listPoisonedTimes(deps.db, ref)
+  const found: FoundReading = {
+    ...{ providerId: connection.provider_id, lastSyncedAt: connection.last_synced_at, lists },
+    issue: issues.find((item) => item.connection_id === connectionId),
+    poisoned: await deps.ledger.listPoisonedTimes(deps.db, ref),
+  }
+  return toCoverage(deps, found, partition)
+}
+
+interface FoundReading extends Pick<ReadingState, 'issue'> {
+  providerId: string
+  lastSyncedAt: string | null
+  lists: ReadonlyMap<string, ListStanding>
+  poisoned: readonly PoisonedTime[]
+}
+
+function toCoverage(
+  deps: Pick<CoverageDeps, 'getDefinition' | 'now'>,
+  { providerId, lastSyncedAt, lists, issue, poisoned }: FoundReading,
+  partition?: string,
+): StreamCoverage[] {
   const standings = [...lists].map(([id, standing]) => {
     const [stream, name] = JSON.parse(id) as string[]
     return { stream, partition: name, standing }
   })
-  const { streams } = deps.getDefinition(connection.provider_id)
-  const readAtMs = connection.last_synced_at === null ? undefined : Date.parse(connection.last_synced_at)
+  const { streams } = deps.getDefinition(providerId)
+  const readAtMs = lastSyncedAt === null ? undefined : Date.parse(lastSyncedAt)
   return streams.flatMap((stream) => {
     const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
       of.stream === stream.name && (partition === undefined || of.partition === partition)
@@ -303,8 +321,7 @@ interface HoleOfConnection extends Hole {
 /** The time from which nothing is missing in the required streams of all the owner's connections. */
 export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   const newest: Completeness = { fromMs: beginningMs, hole: undefined, gone: [] }
-  for (const { id, providerId, completeSince } of await store.listReadable(deps.db, owner)) {
-    const streams = (await findCoverage(deps, owner, id)) ?? []
+  for await (const { id, providerId, completeSince, streams } of readAll(deps, owner)) {
     const definition = deps.getDefinition(providerId)
     const required = new Map(definition.streams.filter((stream) => stream.required).map((one) => [one.name, one]))
     const isSettled = ({ startMs }: Hole): boolean => completeSince !== null && startMs >= Date.parse(completeSince)
@@ -322,4 +339,28 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
     }
   }
   return newest
+}
+
+/** Few at a time, because a wallet may have hundreds of lists. */
+const readTogether = 50
+
+type ReadConnection = store.ReadableConnection & { streams: StreamCoverage[] }
+
+/** What was read of each of the owner's connections, with a few statements for many of them. */
+async function* readAll(deps: CoverageDeps, owner: Owner): AsyncGenerator<ReadConnection> {
+  const connections = await store.listReadable(deps.db, owner)
+  const issues = new Map((await deps.connections.listIssues(owner)).map((item) => [item.connection_id, item]))
+  const poisonedKeys = await deps.ledger.listPoisonedConnections(deps.db, owner)
+  for (let from = 0; from < connections.length; from += readTogether) {
+    const next = connections.slice(from, from + readTogether)
+    const keys = next.map(({ connectionKey }) => connectionKey)
+    const standings = await store.loadStandingsOf(deps.db, owner, keys)
+    for (const connection of next) {
+      const { id, connectionKey } = connection
+      const ref = { ...owner, connectionKey, connectionId: id }
+      const poisoned = poisonedKeys.has(connectionKey) ? await deps.ledger.listPoisonedTimes(deps.db, ref) : []
+      const lists = standings.get(connectionKey)?.lists ?? new Map<string, ListStanding>()
+      yield { ...connection, streams: toCoverage(deps, { ...connection, lists, issue: issues.get(id), poisoned }) }
+    }
+  }
 }

@@ -10,6 +10,7 @@ const toTime = (ms: number | undefined): string | null => (ms === undefined ? nu
 
 interface StandingRow {
   kind: 'bookmark' | 'covered' | 'list' | 'pending' | 'state' | 'failures' | 'proof'
+  connection_key: number
   stream: string
   partition: string
   window_start: string | null
@@ -20,30 +21,48 @@ interface StandingRow {
   shown_again: number | null
 }
 
-/** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
-export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Standings> {
-  const of = 'where user_key = $1::bigint and connection_key = $2::integer'
-  const rows = await sql.rows<StandingRow>(
-    `select 'bookmark' as kind, stream, partition, window_start, window_end, position as text,
+const standingsText = (ofConnections: string): string => {
+  const of = `where user_key = $1::bigint and connection_key ${ofConnections}`
+  return `select 'bookmark' as kind, connection_key, stream, partition, window_start, window_end, position as text,
        null::timestamptz as start_at, null::timestamptz as end_at, shown_again
      from stream_bookmarks ${of}
      union all
-     select 'covered', stream, partition, window_start, window_end, null, start_at, end_at, null
+     select 'covered', connection_key, stream, partition, window_start, window_end, null, start_at, end_at, null
      from covered_windows ${of}
      union all
-     select 'list', stream, partition, record_count, null, cursor, listed_at, gone_at, null from partition_cursors ${of}
+     select 'list', connection_key, stream, partition, record_count, null, cursor, listed_at, gone_at, null
+     from partition_cursors ${of}
      union all
-     select 'pending', stream, partition, null, null, null, min(occurred_at), null, null from pending_records ${of}
-     group by stream, partition
+     select 'pending', connection_key, stream, partition, null, null, null, min(occurred_at), null, null
+     from pending_records ${of} group by connection_key, stream, partition
      union all
-     select 'state', '', '', version, null, state, null, null, null from connector_states ${of}
+     select 'state', connection_key, '', '', version, null, state, null, null, null from connector_states ${of}
      union all
-     select 'failures', '', '', null, null, null, null, null, null from sync_failures ${of}
+     select 'failures', connection_key, '', '', null, null, null, null, null, null from sync_failures ${of}
      union all
-     select 'proof', '', '', null, null, null, null, null, null from undecided_proofs ${of}
-     order by window_start`,
-    keysOf(ref),
-  )
+     select 'proof', connection_key, '', '', null, null, null, null, null, null from undecided_proofs ${of}
+     order by window_start`
+}
+const standingsOfOne = standingsText('= $2::integer')
+const standingsOfMany = standingsText('= any($2::integer[])')
+
+/** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
+export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Standings> {
+  return toStandings(await sql.rows<StandingRow>(standingsOfOne, keysOf(ref)))
+}
+
+/** The same of several connections of one owner, by their keys; of each that has any. */
+export async function loadStandingsOf(
+  sql: Sql,
+  { userKey }: Pick<Owner, 'userKey'>,
+  connectionKeys: readonly number[],
+): Promise<Map<number, Standings>> {
+  const rows = await sql.rows<StandingRow>(standingsOfMany, [userKey, connectionKeys])
+  const byConnection = Map.groupBy(rows, (row) => row.connection_key)
+  return new Map([...byConnection].map(([key, own]) => [key, toStandings(own)]))
+}
+
+function toStandings(rows: readonly StandingRow[]): Standings {
   const standings: Standings = {
     lists: new Map(),
     state: {},
@@ -345,7 +364,8 @@ export async function beginState(tx: Sql, ref: ConnectionRef, state: string): Pr
 /** The owner's settled connections. */
 export async function listReadable(sql: Sql, owner: Owner): Promise<ReadableConnection[]> {
   return sql.rows<ReadableConnection>(
-    `select id, provider_id as "providerId", complete_since as "completeSince"
+    `select id, connection_key as "connectionKey", provider_id as "providerId", last_synced_at as "lastSyncedAt",
+       complete_since as "completeSince"
      from readable_connections where user_key = $1::bigint order by id`,
     [owner.userKey],
   )
@@ -353,7 +373,9 @@ export async function listReadable(sql: Sql, owner: Owner): Promise<ReadableConn
 
 export interface ReadableConnection {
   id: string
+  connectionKey: number
   providerId: string
+  lastSyncedAt: string | null
   /** Since when no record is missing, by the proof; null when one may be. */
   completeSince: string | null
 }

@@ -5,7 +5,7 @@
 import type { RawRecord, StoredRecord } from '@assay/connectors'
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../../db/index.ts'
-import { keysOf, type ConnectionRef } from '../../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
@@ -382,4 +382,13 @@ export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<P
     endMs: Date.parse(last_at) + 1,
     records,
   }))
+}
+
+/** The keys of the owner's connections that have such groups. */
+export async function listPoisonedConnections(sql: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<Set<number>> {
+  const rows = await sql.rows<{ connection_key: number }>(
+    'select distinct connection_key from poison_groups where user_key = $1::bigint',
+    [userKey],
+  )
+  return new Set(rows.map((row) => row.connection_key))
 }
