@@ -42,7 +42,7 @@ export const getBalanceStats = defineEndpoint({
   response: answerOf(BalanceStats),
   summary: 'Sum balances',
   description:
-    'The value of all positions in US dollars. Positions without a price are counted, not guessed; spam is left out.',
+    'The value of all positions in US dollars. Positions without a price are counted, not guessed; spam is left out. Of a user with more than 2,000 assets, those that were known first count.',
   example: {
     response: {
       data: { value_in_usd: '1234567.89', users: 850, positions: 5200, positions_without_price: 12 },
@@ -58,7 +58,7 @@ export const getTopAssets = defineEndpoint({
   path: '/enterprise/v2/stats/top-assets',
   response: answerOf(z.array(AssetStats)),
   summary: 'List the largest assets',
-  description: 'The thirty largest by value; those without a price come last.',
+  description: 'The thirty largest by value; those without a price come last. A user counts as in the sum of balances.',
   example: {
     response: {
       data: [

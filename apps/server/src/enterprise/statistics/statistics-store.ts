@@ -8,6 +8,12 @@ import { isLive } from '../grants.ts'
 const keptColumns = 'user_key, measure, subject, label, amount, quantity, recount_at'
 
 /**
+ * A user counts for so many assets, those that were known first. Strangers choose how many tokens a wallet has, and
+ * until a user is counted, the feeds and sums of all others wait.
+ */
+const assetsMax = 2_000
+
+/**
  * What users count for at the moment $2, from the tables themselves: what the live grants of each user cover.
  *
  * User by user (PostgreSQL never turns a sum in a lateral into a join). It can only guess how many users there are, and
@@ -29,11 +35,14 @@ export function counted(users: 'of $3' | 'all'): string {
       where live.accounts
     ), positions as materialized (
       select live.user_key, h.asset_id, h.label, h.amount, h.quantity from ${live}, lateral (
-        select a.id as asset_id, min(a.symbol) as label, count(*) as amount, sum(h.liquid + h.staked) as quantity
-        from readable_connections c
-        join holdings h on h.user_key = c.user_key and h.connection_key = c.connection_key
-        join assets a on a.asset_key = h.asset_key
-        where c.user_key = live.user_key and not h.spam group by a.id) h
+        select a.id as asset_id, a.symbol as label, held.amount, held.quantity
+        from (
+          select h.asset_key, count(*) as amount, sum(h.liquid + h.staked) as quantity
+          from readable_connections c
+          join holdings h on h.user_key = c.user_key and h.connection_key = c.connection_key
+          where c.user_key = live.user_key and not h.spam
+          group by h.asset_key order by h.asset_key limit ${assetsMax}) held
+        join assets a on a.asset_key = held.asset_key) h
       where live.assets
     )
     select user_key, 'user' as measure, '' as subject, '' as label, 0::bigint as amount, 0::numeric as quantity, recount_at

@@ -7,6 +7,7 @@ import { noteAllUsers, noteUser } from '../../notices.ts'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 import { bringUpToDate } from '../fold.ts'
 import { createEnterprise, createStatistics } from '../index.ts'
+import { insertAssets, insertConnection, insertTenant, insertUser, putGrant } from '../test-tenant.ts'
 import { addTenant, applyStep, prepare, readPlainly, step, usersMax, type TestTenant } from './test-statistics.ts'
 
 describe('statistics', async () => {
@@ -268,5 +269,33 @@ describe('the cost of an answer', async () => {
       await createStatistics({ db: spied }).fold()
     })
     assert.ok(examined >= tenants && examined <= 10 * tenants, `${examined} rows for ${tenants} tenants`)
+  })
+})
+
+describe('a user with more assets than anyone chooses', async () => {
+  const { db } = await testDatabase(ownedBySuite())
+  const statistics = createStatistics({ db })
+  const tenant = await insertTenant(db, 'ten_a', ['cli_a'])
+  const owner = await insertUser(db, tenant, 'usr_a')
+  await putGrant(db, owner, { clientId: 'cli_a', scopes: ['assets:read'] })
+  await insertConnection(db, owner, { connectionKey: 1, connectionId: 'con_a' })
+  const assets = Array.from({ length: 2_100 }, (_, index) => [`evm:1:${index}`, `T${index}`] as const)
+  await insertAssets(db, assets)
+  await db.execute(
+    `insert into holdings (user_key, connection_key, asset_key, liquid, staked, spam, changed_at)
+     select $1, 1, asset_key, 1, 0, false, $2 from assets where id like 'evm:1:%'`,
+    [owner.userKey, db.now()],
+  )
+
+  it('counts for those that were known first', async () => {
+    await db.execute('insert into user_notices (user_key, tenant_key) values ($1, $2)', [
+      owner.userKey,
+      tenant.tenantKey,
+    ])
+    await statistics.fold()
+    const kept = await db.rows<{ subject: string }>(`select subject from user_statistics where measure = 'asset'`)
+    const first = assets.slice(0, 2_000).map(([id]) => id)
+    assert.deepEqual(kept.map(({ subject }) => subject).toSorted(), first.toSorted())
+    assert.deepEqual(await statistics.verify(), [])
   })
 })
