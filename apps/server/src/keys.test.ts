@@ -50,6 +50,9 @@ describe('a ring of keys', () => {
     ['31 bytes', `short:${Buffer.alloc(31).toString('base64')}`],
     ['33 bytes', `long:${Buffer.alloc(33).toString('base64')}`],
     ['a comma at the end', `${oldKey},`],
+    ['one key on each line', `${newKey}\n${oldKey}\n`],
+    ['a semicolon between two keys', `${newKey};${oldKey}`],
+    ['a key with more behind it', `${oldKey}:more`],
     ['two keys of one name', `${oldKey},${oldKey.replace('AQ', 'AB')}`],
     ['nothing', ''],
   ]

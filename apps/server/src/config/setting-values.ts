@@ -36,18 +36,20 @@ export interface KeySettings {
 
 const keyBytes = 32
 
-/** `name:base64`, comma-separated. Values are never quoted: these messages end up on a terminal and in a log. */
+/**
+ * `name:base64`, comma-separated. Values are never quoted: these messages end up on a terminal and in a log. Node decodes
+ * base64 up to the first character that is not part of it, so a ring with one key on each line would be its first key.
+ */
 export function keyRing(value: string): KeyRing {
   const keys = value
     .trim()
     .split(',')
     .map((part): NamedKey => {
-      const [name = '', encoded = ''] = part.trim().split(':', 2)
-      const bytes = new Uint8Array(Buffer.from(encoded, 'base64'))
-      if (!/^[A-Za-z0-9_-]{1,40}$/.test(name) || bytes.length !== keyBytes) {
+      const [, name, encoded] = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/_-]{43}=?)$/.exec(part.trim()) ?? []
+      if (name === undefined || encoded === undefined) {
         throw new RangeError(`must be name:base64 of ${keyBytes} bytes, comma-separated`)
       }
-      return { name, bytes }
+      return { name, bytes: new Uint8Array(Buffer.from(encoded, 'base64')) }
     })
   const [first, ...others] = keys
   if (first === undefined || new Set(keys.map((key) => key.name)).size !== keys.length) {
