@@ -153,7 +153,7 @@ async function disturb(engine: TestEngine, name: string, faults: readonly ArmedF
   const calm = await connect(engine, providerId, account, (ref) => readCalmly(engine, ref))
   const wrong = end === 'active' ? [] : await repair(engine, providerId, account, { disturbed, calm, lateSinceMs })
   await engine.moveClock(dayMs)
-  for (const ref of [calm, disturbed]) await readAgain(engine, ref)
+  await readAgain(engine, calm, disturbed)
   const [expected, found] = [
     await gatherEvidence(engine.db, calm.connectionId, tables),
     await gatherEvidence(engine.db, disturbed.connectionId, tables),

@@ -98,12 +98,15 @@ export async function connect(
   return ref
 }
 
-export async function readAgain(engine: TestEngine, ref: ConnectionRef): Promise<void> {
+/** All of them at one time: what an account earns in between would otherwise be in some of them only. */
+export async function readAgain(engine: TestEngine, ...refs: ConnectionRef[]): Promise<void> {
   await engine.moveClock(settledMs)
-  const row = await engine.db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
-    ref.connectionId,
-  ])
-  await engine.sync.beginReading(engine.db, ref, row.key_lane)
+  for (const ref of refs) {
+    const row = await engine.db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+      ref.connectionId,
+    ])
+    await engine.sync.beginReading(engine.db, ref, row.key_lane)
+  }
   await engine.drain({ delayed: true })
 }
 
