@@ -1,7 +1,7 @@
 /** `assay init`, in its own process: from an empty database to settings that the service starts with. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -100,7 +100,15 @@ describe('assay init', () => {
     await writeFile(directory, 'a file in the place of the directory')
     const unwritable = await run(wordsFor(directory, databaseUrl, redirect))
     assert.deepEqual([unwritable.code, /EEXIST|ENOTDIR/.test(unwritable.err)], [1, true], unwritable.err)
-    const right = await run(wordsFor(`${directory}-2`, databaseUrl, redirect))
+    // One of the two files cannot be written, as on a full disk: there is a link that leads nowhere.
+    const second = `${directory}-2`
+    await mkdir(second)
+    await symlink('nowhere', path.join(second, 'worker.env'))
+    const half = await run(wordsFor(second, databaseUrl, redirect))
+    assert.deepEqual([half.code, /EEXIST/.test(half.err)], [1, true], half.err)
+    assert.deepEqual(await readdir(second), ['worker.env'])
+    await rm(path.join(second, 'worker.env'))
+    const right = await run(wordsFor(second, databaseUrl, redirect))
     assert.equal(right.code, 0, right.err)
   })
 

@@ -5,14 +5,15 @@
  * At a terminal it asks for options that were not given; in a script that is an error that names every missing
  * option at once. The address of the database holds a password, which every user of the machine could read among a
  * process's words, so a script gives it as DATABASE_URL in the environment. Nothing is written before the database has
- * answered, and files that exist are never replaced: the keys in them may be the only ones that open what is stored.
+ * answered, nothing is registered before the keys are on the disk, and files that exist are never replaced: the keys in
+ * them may be the only ones that open what is stored.
  */
 import { checkRegistration, makeDirectory, openAdmin, platformScopes, type Admin } from '@assay/server/admin'
 import { ConfigError, parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { existsSync } from 'node:fs'
-import { access, constants, writeFile } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
@@ -66,9 +67,13 @@ export async function init(words: string[]): Promise<void> {
     'database-url': values['database-url'] ?? readEnvironment()['DATABASE_URL'],
   })
   const settings = toSettings(answers)
-  const { tenantId, clientId, secret } = await register(settings, answers, directory)
-  await writeSettings(files.api, 'API processes', { ...settings.shared, ...settings.api })
-  await writeSettings(files.worker, 'workers and commands', { ...settings.shared, ...settings.worker })
+  const { tenantId, clientId, secret } = await register(settings, answers, async () => {
+    await makeDirectory(directory, 0o700)
+    await writeSettings([
+      [files.api, 'API processes', { ...settings.shared, ...settings.api }],
+      [files.worker, 'workers and commands', { ...settings.shared, ...settings.worker }],
+    ])
+  })
   const made = { tenant_id: tenantId, client_id: clientId, client_secret: secret, files }
   if (values.json) return writeJson(made)
   describeNext(made, files)
@@ -113,7 +118,7 @@ function toSettings(answers: Answers): Settings {
 async function register(
   { shared, api, worker }: Settings,
   answers: Answers,
-  directory: string,
+  write: () => Promise<void>,
 ): Promise<{ tenantId: string; clientId: string; secret: string | null }> {
   parseConfig({ ...shared, ...api }, 'api')
   parseConfig({ ...shared, ...worker }, 'worker')
@@ -130,9 +135,8 @@ async function register(
   try {
     await refuseUsed(admin)
     await admin.migrate()
-    // A database with a tenant is refused the next time, so everything that may fail comes first.
-    await makeDirectory(directory, 0o700)
-    await access(directory, constants.W_OK)
+    // A database with a tenant is refused the next time, so everything that may fail comes first, such as a full disk.
+    await write()
     const { tenantId } = await admin.tenants.createTenant(answers.tenant)
     const { client, secret } = await admin.tenants.createClient(tenantId, registration)
     return { tenantId, clientId: client.clientId, secret }
@@ -151,11 +155,29 @@ async function refuseUsed(admin: Admin): Promise<void> {
   ])
 }
 
-async function writeSettings(file: string, of: string, settings: Record<string, string>): Promise<void> {
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
-  const head = `# Settings of ${of}, made by \`assay init\`. All settings: docs/configuration.md`
-  // `wx` also protects a file that was created in the meantime.
-  await writeFile(file, `${[head, ...lines].join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+type SettingsFile = [file: string, of: string, settings: Record<string, string>]
+
+/** All of them or none: half of them would keep the next try from starting. */
+async function writeSettings(files: readonly SettingsFile[]): Promise<void> {
+  const made: string[] = []
+  try {
+    for (const [file, of, settings] of files) {
+      const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+      const head = `# Settings of ${of}, made by \`assay init\`. All settings: docs/configuration.md`
+      // `wx` also protects a file that was created in the meantime.
+      const handle = await open(file, 'wx', 0o600)
+      made.push(file)
+      try {
+        await handle.writeFile(`${[head, ...lines].join('\n')}\n`)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+    }
+  } catch (error) {
+    for (const file of made) await rm(file, { force: true })
+    throw error
+  }
 }
 
 function describeNext(
