@@ -145,6 +145,21 @@ it('the doctor names credentials that do not open, a wrong clock, and an unreach
   assert.deepEqual([finding?.check, finding?.well], ['PostgreSQL', false])
 })
 
+it('the doctor names a database that takes no writes, as a standby', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  const deps = { keyring, now: () => db.clock.now(), signInLimits }
+  const find = async (at: Database): Promise<Finding | undefined> =>
+    (await examine({ ...deps, db: at })).find(({ check }) => check === 'PostgreSQL')
+  assert.equal((await find(db))?.well, true)
+  await db.execute(
+    `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+  )
+  const readOnly = openTestDatabase(connection)
+  t.after(() => readOnly.close())
+  const finding = await find(readOnly)
+  assert.deepEqual([finding?.well, /takes no writes/.test(finding?.found ?? '')], [false, true])
+})
+
 it('the doctor also opens the secrets of webhooks and the codes of sign-ins, and names the tenant of a webhook', async (t) => {
   const { db } = await testDatabase(t)
   const tenants = createTenants({ db })

@@ -66,12 +66,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     const beforeMs = now()
     const server = await store.readServer(db)
     const afterMs = now()
-    findings.push({
-      check: 'PostgreSQL',
-      well: server.version >= oldestServer,
-      found: `version ${Math.floor(server.version / 10_000)}`,
-      fix: 'use PostgreSQL 15 or later',
-    })
+    findings.push(describeServer(server))
     findings.push(examineClock(skewOf(Date.parse(server.now), beforeMs, afterMs)))
     findings.push(describeRole(await store.listServerPowers(db)))
     const schema = await examineSchema(db)
@@ -207,6 +202,14 @@ export function examineFailure(error: unknown): Finding {
   const found = error instanceof Error ? error.message : String(error)
   const fix = 'check DATABASE_URL or ASSAY_DATA_DIRECTORY, and that this user may use the data directory'
   return { check: 'PostgreSQL', well: false, found, fix }
+}
+
+/** A standby answers every question below as the primary would, and refuses every change. */
+function describeServer({ version, takesWrites }: { version: number; takesWrites: boolean }): Finding {
+  const [check, found] = ['PostgreSQL', `version ${Math.floor(version / 10_000)}`]
+  if (takesWrites) return { check, well: version >= oldestServer, found, fix: 'use PostgreSQL 15 or later' }
+  const fix = 'name the primary in DATABASE_URL, promote this server, or end its default_transaction_read_only'
+  return { check, well: false, found: `${found}, and takes no writes: it is a standby, or read-only`, fix }
 }
 
 /** The difference that the duration of the query does not explain, because a slow database is not a wrong clock. */

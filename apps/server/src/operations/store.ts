@@ -121,8 +121,11 @@ export async function listWorkers(sql: Sql): Promise<{ worker_id: string; silent
   )
 }
 
-export async function readServer(sql: Sql): Promise<{ version: number; now: string }> {
-  return sql.row("select current_setting('server_version_num')::int as version, clock_timestamp() as now")
+export async function readServer(sql: Sql): Promise<{ version: number; now: string; takesWrites: boolean }> {
+  return sql.row(
+    `select current_setting('server_version_num')::int as version, clock_timestamp() as now,
+       current_setting('transaction_read_only') = 'off' as "takesWrites"`,
+  )
 }
 
 /** What the service's own role may do on the machine of the database, beyond its tables. Usually nothing. */
