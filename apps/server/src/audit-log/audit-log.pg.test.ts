@@ -58,6 +58,17 @@ describe('the audit log', () => {
     assert.deepEqual(await verifyAudit(db, tenantId), { tenantId, entries: 10, broken: null })
   })
 
+  it('is chained for every tenant, however many have new entries', async (t) => {
+    const { db } = await testDatabase(t)
+    await db.execute(
+      `insert into audit_entries (tenant_id, at, actor, action, subject, fields)
+       select 'ten_' || n, $1::timestamptz, 'operator', 'audit.read', 'ten_' || n, '{}' from generate_series(1, 1001) n`,
+      [db.now()],
+    )
+    assert.deepEqual(await chainEntries(db), [])
+    assert.equal((await listAuditTenants(db)).length, 1_001)
+  })
+
   for (const table of ['audit_entries', 'audit_heads']) {
     it(`is unbroken when entries are chained while it is verified, before ${table} is read`, async (t) => {
       const { db, tenantId } = await prepare(t)

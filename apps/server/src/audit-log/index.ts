@@ -37,13 +37,18 @@ export interface KnownHead {
  */
 export async function chainEntries(db: Database): Promise<string[]> {
   const broken: string[] = []
-  for (const tenantId of await store.listUnchainedTenants(db)) {
-    let chained: number | undefined
-    do chained = await chainBatch(db, tenantId)
-    while (chained === batchSize)
-    if (chained === undefined) broken.push(tenantId)
+  let after: string | undefined
+  for (;;) {
+    const tenantIds = await store.listUnchainedTenants(db, after, batchSize)
+    for (const tenantId of tenantIds) {
+      let chained: number | undefined
+      do chained = await chainBatch(db, tenantId)
+      while (chained === batchSize)
+      if (chained === undefined) broken.push(tenantId)
+    }
+    after = tenantIds.at(-1)
+    if (after === undefined) return broken
   }
-  return broken
 }
 
 /** Upkeep: chains new entries, and logs each head once a day. */

@@ -30,9 +30,12 @@ export interface Head {
 const columns = `entry::text, tenant_id as "tenantId", at, actor, action, subject, fields, user_id as "userId",
   client_id as "clientId", provider_id as "providerId"`
 
-export async function listUnchainedTenants(sql: Sql): Promise<string[]> {
+/** In the order of their ids, after the one given. */
+export async function listUnchainedTenants(sql: Sql, after: string | undefined, limit: number): Promise<string[]> {
   const rows = await sql.rows<{ tenant_id: string }>(
-    'select distinct tenant_id from audit_entries where position is null order by tenant_id limit 1000',
+    `select distinct tenant_id from audit_entries where position is null and ($1::text is null or tenant_id > $1::text)
+     order by tenant_id limit $2`,
+    [after ?? null, limit],
   )
   return rows.map(({ tenant_id: tenantId }) => tenantId)
 }
