@@ -357,7 +357,7 @@ export async function freeJobs(tx: Sql, workerIds: readonly string[]): Promise<D
      returning job_key as key, deaths`,
     [workerIds],
   )
-  await tx.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
+  await unlockWorkers(tx, workerIds)
   const deadly = counted.filter(({ deaths }) => deaths > deathsMax)
   await tx.execute(
     // Without attempts, because a job that had a few would be brought forward by capRetries.
@@ -368,6 +368,11 @@ export async function freeJobs(tx: Sql, workerIds: readonly string[]): Promise<D
     [deadly.map(({ key }) => key), deathsMax, asideMaxMinutes],
   )
   return deadly
+}
+
+/** Frees their jobs and lanes without a look at who died. */
+export async function unlockWorkers(sql: Sql, workerIds: readonly string[]): Promise<void> {
+  await sql.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
 }
 
 export async function forgetDeaths(sql: Sql): Promise<void> {

@@ -17,14 +17,27 @@ export interface Rounds {
 /** As many as a worker runs at a time by default. */
 const raisedMax = 4
 
+/** The workers of this process. */
+export interface OwnWorkers {
+  live: Set<string>
+  /**
+   * Those that were replaced because the database was away, with the time by performance.now(). This process lives, so
+   * their jobs killed nothing: it frees them itself, and until then it beats for them, or another process would count a
+   * death.
+   */
+  replaced: Map<string, number>
+}
+
+const listOwn = ({ live, replaced }: OwnWorkers): string[] => [...live, ...replaced.keys()]
+
 export function startRounds(
   { db, silentAfterMs, log }: { db: Database; silentAfterMs: number; log: Logger },
-  /** The workers that this process runs now. */
-  workerIds: ReadonlySet<string>,
+  own: OwnWorkers,
 ): Rounds {
-  const beat = repeat(silentAfterMs / 6, log, () => store.writeHeartbeats(db, [...workerIds]))
+  const beat = repeat(silentAfterMs / 6, log, () => store.writeHeartbeats(db, listOwn(own)))
   const sweep = repeat(silentAfterMs / 2, log, async () => {
-    await freeSilentWorkers(db, silentAfterMs, [...workerIds], log)
+    await freeReplaced(db, silentAfterMs, own)
+    await freeSilentWorkers(db, silentAfterMs, listOwn(own), log)
     await store.forgetLongSilent(db)
     await store.forgetDeaths(db)
     await store.freeOrphanedLanes(db)
@@ -39,6 +52,21 @@ export function startRounds(
       await Promise.all([beat.stop(), sweep.stop()])
     },
   }
+}
+
+async function freeReplaced(db: Database, silentAfterMs: number, { replaced }: OwnWorkers): Promise<void> {
+  for (const [id, replacedAtMs] of replaced) {
+    if (performance.now() - replacedAtMs < silentAfterMs) continue
+    await store.unlockWorkers(db, [id])
+    replaced.delete(id)
+    await store.forgetWorkers(db, [id])
+  }
+}
+
+/** When all of them have ended. */
+export async function forgetOwn(db: Database, own: OwnWorkers): Promise<void> {
+  await store.unlockWorkers(db, [...own.replaced.keys()])
+  await store.forgetWorkers(db, listOwn(own))
 }
 
 /**

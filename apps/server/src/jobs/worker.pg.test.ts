@@ -225,6 +225,9 @@ describe('a worker that was presumed dead and came back', async () => {
 describe('a worker that lives', async () => {
   const queue = await openQueue()
 
+  /** Jobs that were running when a worker died. None died here. */
+  const listSuspects = (): Promise<unknown[]> => queue.db.rows('select job_key, deaths from deadly_jobs')
+
   it('forgets killed workers without a job after an hour', async () => {
     await queue.db.execute(
       `insert into worker_heartbeats (worker_id, beat_at) values
@@ -373,6 +376,7 @@ describe('a worker that lives', async () => {
     await queueTask(queue.db, { task: 'task', payload: { name: 'second' }, key: 'second' })
     await until('the second job', () => (runs.length === 2 ? true : undefined))
     assert.deepEqual(runs, ['first', 'second'])
+    assert.deepEqual(await listSuspects(), [])
     await queue.db.execute('drop trigger delay_once on graphile_worker._private_jobs')
   })
 
@@ -388,6 +392,7 @@ describe('a worker that lives', async () => {
       (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
     )
     assert.deepEqual(runs, ['first', 'first', 'second'])
+    assert.deepEqual(await listSuspects(), [])
   })
 
   it('continues after the ends of two jobs were lost at the same moment, and can be stopped', async () => {

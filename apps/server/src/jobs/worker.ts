@@ -25,8 +25,8 @@ import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '.
 import { runInTrace } from '../trace-context.ts'
 import { declarations, findStoredTrace, parseStored, type Handlers, type JobName } from './declarations.ts'
 import { createRoom, type Room } from './make-room.ts'
-import { deleteOldLanes, forgetWorkers, isInteractive } from './queue-store.ts'
-import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
+import { deleteOldLanes, isInteractive } from './queue-store.ts'
+import { forgetOwn, freeSilentWorkers, repeat, startRounds, type OwnWorkers } from './rounds.ts'
 import { createShares } from './shares.ts'
 
 export interface Worker {
@@ -96,15 +96,16 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const { pool, close } = openQueuePool(options.connection, options.concurrency + 2, log)
   endSilent(pool, options.answerWithinMs ?? answerWithinMsDefault)
   const stopping = new AbortController()
-  const workerIds = new Set<string>()
+  const own: OwnWorkers = { live: new Set(), replaced: new Map() }
   const room = createRoom(db)
   // Belong to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
   const newPlaces = () => ({ jobs: 0, shares: createShares(options.concurrency, options.listSlow ?? (() => [])) })
   let busy = newPlaces()
   const startRunner = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()
-    workerIds.clear()
-    events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
+    for (const id of own.live) own.replaced.set(id, performance.now())
+    own.live.clear()
+    events.on('pool:create', ({ workerPool }) => own.live.add(workerPool.id))
     const places = newPlaces()
     busy = places
     events.on('job:start', ({ job }) => {
@@ -136,7 +137,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     await close()
     throw error
   }
-  const rounds = startRounds({ db, silentAfterMs, log }, workerIds)
+  const rounds = startRounds({ db, silentAfterMs, log }, own)
   const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency, busy.shares.listFull()))
   const running = keepRunning(first, startRunner, stopping.signal, log)
 
@@ -148,7 +149,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
         await running
         await Promise.all([rounds.stop(), look.stop()])
         // Nothing can be cleared while the database is unreachable; others will find this worker silent.
-        await forgetWorkers(db, [...workerIds]).catch((error: unknown) => {
+        await forgetOwn(db, own).catch((error: unknown) => {
           if (!isDatabaseAway(error)) throw error
         })
       } finally {
