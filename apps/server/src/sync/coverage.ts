@@ -354,12 +354,12 @@ async function* readAll(deps: CoverageDeps, owner: Owner): AsyncGenerator<ReadCo
   for (let from = 0; from < connections.length; from += readTogether) {
     const next = connections.slice(from, from + readTogether)
     const keys = next.map(({ connectionKey }) => connectionKey)
-    const standings = await store.loadStandingsOf(deps.db, owner, keys)
+    const listsOf = await store.loadListsOf(deps.db, owner, keys)
     for (const connection of next) {
       const { id, connectionKey } = connection
       const ref = { ...owner, connectionKey, connectionId: id }
       const poisoned = poisonedKeys.has(connectionKey) ? await deps.ledger.listPoisonedTimes(deps.db, ref) : []
-      const lists = standings.get(connectionKey)?.lists ?? new Map<string, ListStanding>()
+      const lists = listsOf.get(connectionKey) ?? new Map<string, ListStanding>()
       yield { ...connection, streams: toCoverage(deps, { ...connection, lists, issue: issues.get(id), poisoned }) }
     }
   }

@@ -21,45 +21,49 @@ interface StandingRow {
   shown_again: number | null
 }
 
-const standingsText = (ofConnections: string): string => {
-  const of = `where user_key = $1::bigint and connection_key ${ofConnections}`
-  return `select 'bookmark' as kind, connection_key, stream, partition, window_start, window_end, position as text,
-       null::timestamptz as start_at, null::timestamptz as end_at, shown_again
-     from stream_bookmarks ${of}
-     union all
-     select 'covered', connection_key, stream, partition, window_start, window_end, null, start_at, end_at, null
-     from covered_windows ${of}
-     union all
-     select 'list', connection_key, stream, partition, record_count, null, cursor, listed_at, gone_at, null
-     from partition_cursors ${of}
-     union all
-     select 'pending', connection_key, stream, partition, null, null, null, min(occurred_at), null, null
-     from pending_records ${of} group by connection_key, stream, partition
-     union all
-     select 'state', connection_key, '', '', version, null, state, null, null, null from connector_states ${of}
-     union all
-     select 'failures', connection_key, '', '', null, null, null, null, null, null from sync_failures ${of}
-     union all
-     select 'proof', connection_key, '', '', null, null, null, null, null, null from undecided_proofs ${of}
-     order by window_start`
-}
-const standingsOfOne = standingsText('= $2::integer')
-const standingsOfMany = standingsText('= any($2::integer[])')
+/** How far each list was read, in the connections that `of` chooses. */
+const listsText = (of: string): string =>
+  `select 'bookmark' as kind, connection_key, stream, partition, window_start, window_end, position as text,
+     null::timestamptz as start_at, null::timestamptz as end_at, shown_again
+   from stream_bookmarks ${of}
+   union all
+   select 'covered', connection_key, stream, partition, window_start, window_end, null, start_at, end_at, null
+   from covered_windows ${of}
+   union all
+   select 'list', connection_key, stream, partition, record_count, null, cursor, listed_at, gone_at, null
+   from partition_cursors ${of}
+   union all
+   select 'pending', connection_key, stream, partition, null, null, null, min(occurred_at), null, null
+   from pending_records ${of} group by connection_key, stream, partition`
+
+const ofOne = 'where user_key = $1::bigint and connection_key = $2::integer'
+const ofMany = 'where user_key = $1::bigint and connection_key = any($2::integer[])'
 
 /** Everything that is needed to continue reading, in one statement. A run that finds nothing new needs no other. */
 export async function loadStandings(sql: Sql, ref: ConnectionRef): Promise<Standings> {
-  return toStandings(await sql.rows<StandingRow>(standingsOfOne, keysOf(ref)))
+  const rows = await sql.rows<StandingRow>(
+    `${listsText(ofOne)}
+     union all
+     select 'state', connection_key, '', '', version, null, state, null, null, null from connector_states ${ofOne}
+     union all
+     select 'failures', connection_key, '', '', null, null, null, null, null, null from sync_failures ${ofOne}
+     union all
+     select 'proof', connection_key, '', '', null, null, null, null, null, null from undecided_proofs ${ofOne}
+     order by window_start`,
+    keysOf(ref),
+  )
+  return toStandings(rows)
 }
 
-/** The same of several connections of one owner, by their keys; of each that has any. */
-export async function loadStandingsOf(
+/** How far each list of several connections of one owner was read, by their keys; of each that has a list. */
+export async function loadListsOf(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,
   connectionKeys: readonly number[],
-): Promise<Map<number, Standings>> {
-  const rows = await sql.rows<StandingRow>(standingsOfMany, [userKey, connectionKeys])
+): Promise<Map<number, Standings['lists']>> {
+  const rows = await sql.rows<StandingRow>(`${listsText(ofMany)} order by window_start`, [userKey, connectionKeys])
   const byConnection = Map.groupBy(rows, (row) => row.connection_key)
-  return new Map([...byConnection].map(([key, own]) => [key, toStandings(own)]))
+  return new Map([...byConnection].map(([key, own]) => [key, toStandings(own).lists]))
 }
 
 function toStandings(rows: readonly StandingRow[]): Standings {
