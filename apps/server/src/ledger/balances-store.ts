@@ -36,7 +36,7 @@ const thin = `followed as (
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
          order by o.observed_at desc limit 1) n
        cross join lateral (
-         select o.ctid as place, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
+         select o.asset_key, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
            case when o.observed_at > $3::timestamptz - interval '${hourlyDays} days' then 'hour' else 'day' end as span
          from observed_balances o
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
@@ -44,8 +44,8 @@ const thin = `followed as (
      ), thinned as (
        delete from observed_balances
        where user_key = $1::bigint and connection_key = $2::integer and asset_key = any(array(select asset_key from moved))
-         and (ctid in (
-           select f.place from followed f
+         and ((asset_key, observed_at) in (
+           select f.asset_key, f.observed_at from followed f
            where date_trunc(f.span, f.observed_at at time zone 'UTC') = date_trunc(f.span, f.next_at at time zone 'UTC')
              and not exists (
                select from recorded r

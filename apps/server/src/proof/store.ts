@@ -56,7 +56,7 @@ export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<ProofS
 export async function listAssetKeys(sql: Sql, ref: ConnectionRef): Promise<number[]> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
   const { keys } = await sql.row<{ keys: number[] }>(
-    `select coalesce(json_agg(asset_key), '[]') as keys from (
+    `select coalesce(json_agg(asset_key order by asset_key), '[]') as keys from (
        select asset_key from observed_balances ${of} union select asset_key from daily_changes ${of}
        union select asset_key from postings ${of} and spam union select asset_key from proofs ${of}
        union select asset_key from due_proofs ${of}) of`,
