@@ -67,13 +67,19 @@ export async function createClusterDatabase(
   if (coordinator === undefined)
     throw new Error('the cluster does not know its coordinator: citus_set_coordinator_host')
   const url = toUrl(clusterUrl, coordinator, name)
-  await administer(url, async (db) => {
-    await db.execute('select citus_set_coordinator_host($1, $2)', [coordinator.host, coordinator.port])
-    for (const { host, port } of nodes.filter((node) => !node.isCoordinator)) {
-      await db.execute('select citus_add_node($1, $2)', [host, port])
-    }
-    await db.execute(`alter database ${name} set citus.shard_count to ${shardCount}`)
-  })
+  // To add a node sets the owner's role there again. Two databases at once would meet in that row, which nodes share.
+  await administer(clusterUrl, (cluster) =>
+    cluster.transaction(async (tx) => {
+      await tx.execute("select pg_advisory_xact_lock(hashtextextended('assay test nodes', 0))")
+      await administer(url, async (db) => {
+        await db.execute('select citus_set_coordinator_host($1, $2)', [coordinator.host, coordinator.port])
+        for (const { host, port } of nodes.filter((node) => !node.isCoordinator)) {
+          await db.execute('select citus_add_node($1, $2)', [host, port])
+        }
+        await db.execute(`alter database ${name} set citus.shard_count to ${shardCount}`)
+      })
+    }),
+  )
   if (!isEmpty) {
     await installSchema(url)
     await distributeAll(url)
