@@ -199,6 +199,18 @@ describe('a transaction that may still change', () => {
     assert.deepEqual([books.keys, books.withdrawn], [[newer], [ghost]])
   })
 
+  it('is withdrawn when it was the only one of its address, although a newer one is still in its block', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    const ghost = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 899_950)
+    const newer = chain.pay({ payer: 2_000 }, { [receiving(1)]: 1_500 }, 899_990)
+    await books.run(chain)
+    assert.deepEqual([books.isPending(ghost), books.isPending(newer)], [false, false])
+    chain.drop(ghost)
+    await books.runLater(chain, chain.open(), hourMs)
+    assert.deepEqual([books.keys, books.withdrawn], [[newer], [ghost]])
+  })
+
   it('is withdrawn when the mempool drops it, and its replacement is found even with the same value', async () => {
     const chain = new TestChain()
     const books = new Books()

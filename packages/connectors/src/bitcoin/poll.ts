@@ -31,7 +31,7 @@ type Round = NonNullable<WalletState['round']>
 /** Changes `state`. Returns true when the round has ended and everything due was queried. */
 export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletState, nowMs: number): Promise<boolean> {
   const round = startOrContinue(state, nowMs)
-  const due = await askInOrder(listDue(wallet, state, round), esplora)
+  const due = await askInOrder(listDue(wallet, state, round), esplora, state)
   round.index = (due.at(-1)?.index ?? -1) + 1
   round.askedAtMs = nowMs
   const known = new Set(state.addresses)
@@ -81,15 +81,25 @@ function isOtherKindUsed({ addresses }: WalletState, { id }: Branch): boolean {
   return used.size > 0 && !used.has(kindOf(id))
 }
 
-function note(entry: KnownAddress, { chain_stats: chain, mempool_stats: mempool }: AddressStats): void {
+function note(
+  state: WalletState,
+  entry: KnownAddress,
+  { chain_stats: chain, mempool_stats: mempool }: AddressStats,
+): void {
   const waiting =
     mempool.tx_count === '0' ? '' : `${mempool.tx_count}/${mempool.funded_txo_sum}/${mempool.spent_txo_sum}`
   const stats = { count: chain.tx_count, funded: chain.funded_txo_sum, spent: chain.spent_txo_sum, waiting }
   const isUsed = chain.tx_count !== '0' || waiting !== ''
   if (isUsed && JSON.stringify(entry.stats) === JSON.stringify(stats)) return
+  if (!isUsed && entry.stats !== undefined) askForLost(state, entry)
   delete entry.isRead
   delete entry.stats
   if (isUsed) entry.stats = stats
+}
+
+/** The list of an address without transactions is not read, so those that it had are requested by their ids. */
+function askForLost({ unsettled }: WalletState, { address }: KnownAddress): void {
+  for (const one of Object.values(unsettled)) if (one.addresses.includes(address)) delete one.block
 }
 
 /**
@@ -97,7 +107,11 @@ function note(entry: KnownAddress, { chain_stats: chain, mempool_stats: mempool 
  * and a wallet would never be read if one failure discarded all other answers. A rate limit ends the batch with its
  * fault.
  */
-async function askInOrder(batch: readonly KnownAddress[], esplora: Esplora): Promise<KnownAddress[]> {
+async function askInOrder(
+  batch: readonly KnownAddress[],
+  esplora: Esplora,
+  state: WalletState,
+): Promise<KnownAddress[]> {
   const answered: KnownAddress[] = []
   for (let start = 0; start < batch.length; start += parallelMax) {
     const part = batch.slice(start, start + parallelMax)
@@ -110,7 +124,7 @@ async function askInOrder(batch: readonly KnownAddress[], esplora: Esplora): Pro
         if (answered.length > 0 && isPassing) return answered
         throw error
       }
-      note(entry, answer.value)
+      note(state, entry, answer.value)
       answered.push(entry)
     }
   }
