@@ -6,7 +6,7 @@ import type { Database } from '../db/index.ts'
 import { countScanned, recordStatements } from '../db/test-statements.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { listCorrected, listObservations } from './store.ts'
+import { listCorrected, listObservations, listPending } from './store.ts'
 
 describe('a difference', async () => {
   const { db } = await testDatabase(ownedBySuite())
@@ -60,6 +60,42 @@ describe('a difference', async () => {
       assert.equal((await listCorrected(db, ref, { startMs: 0, endMs: Date.parse(at) })).length, 2)
     })
     assert.ok(scanned < 10, `${scanned} rows`)
+  })
+
+  it('of a token in many pending transactions looks at what they move of this token only', async () => {
+    const [transactions, tokens] = [200, 100]
+    const of = (token: number): string => `evm:8453:0x${token.toString(16).padStart(40, '0')}`
+    const leg = (token: number, amount: string): object => ({ asset_id: of(token), amount })
+    const legs = Array.from({ length: tokens }, (_, index) => leg(index, '1'))
+    const document = (inputs: object[], outputs: object[], fees: object[]): string =>
+      JSON.stringify({ inputs, outputs, fees: { items: fees } }).slice(1)
+    const add = (prefix: string, count: number, text: string): Promise<unknown> =>
+      db.execute(
+        `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
+           category, pending, staked_legs, provider_id, group_key, document)
+         select 1000, md5($2 || n)::uuid, $1::timestamptz - make_interval(secs => n), n, $1, 1, 1, 'receive', 'deposit',
+           true, 0, 'evm', $2 || n, '"hash":"' || n || '",' || $4 from generate_series(1, $3::integer) n`,
+        [at, prefix, count, text],
+      )
+    // The balance contains what has postings. A withdrawal that an exchange has not debited has none.
+    await add('in the balance ', transactions, document(legs, [], []))
+    await db.execute(
+      `insert into postings (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam,
+         amount)
+       select 1000, 1, id, 1000 + token, occurred_at, token, false, 'i', true, 1
+       from transactions cross join generate_series(1, $1::integer) token`,
+      [tokens],
+    )
+    await add('not yet ', 1, document([], [leg(7, '3')], [leg(7, '0.5')]))
+    await db.execute('vacuum analyze transactions, postings')
+    const scanned = await countRows(async () => {
+      const found = await listPending(db, ref, { asset_key: 1007, asset_id: of(7) }, at)
+      assert.deepEqual(
+        [found.length, new Set(found.map(({ amount }) => amount))],
+        [transactions + 1, new Set(['1', '-3.5'])],
+      )
+    })
+    assert.ok(scanned < 10 * transactions, `${scanned} rows`)
   })
 
   const toDaysAgo = (days: number): string => new Date(Date.parse(at) - days * 86_400_000).toISOString()

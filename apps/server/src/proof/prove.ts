@@ -292,7 +292,7 @@ async function judgeAsset(
   const where = running ?? (await locateDifference(sql, ref, reach, judged))
   const around = {
     holes,
-    pending: (await store.listPending(sql, ref, row.asset_id, at)).map(toMoved),
+    pending: (await store.listPending(sql, ref, row, at)).map(toMoved),
     unreadable: await ledger.listPoisonedTimes(sql, ref),
     unknown: (await store.listUnknown(sql, ref, row.asset_key, at)).map(toMoved),
     corrected: (await store.listCorrected(sql, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),

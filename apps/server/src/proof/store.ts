@@ -223,27 +223,46 @@ export async function listNearby(
 
 const circumstancesMax = 1_000
 
-/** The amounts that pending transactions will move of the asset, one number for each. */
+/**
+ * The amounts that pending transactions will move of the asset, one number for each. Those that the balance contains
+ * have postings, and what they move of other assets is not looked at: strangers can send thousands to a wallet within
+ * minutes, with hundreds of tokens each. Only of the others are the documents read.
+ */
 export async function listPending(
   sql: Sql,
   ref: ConnectionRef,
-  assetId: string,
+  { asset_key: assetKey, asset_id: assetId }: Pick<WeighedRow, 'asset_key' | 'asset_id'>,
   at: string,
 ): Promise<{ amount: Decimal; at: string }[]> {
+  const pending = `transactions t
+    where t.user_key = $1::bigint and t.pending and t.connection_key = $2::integer and t.occurred_at <= $4::timestamptz`
   return sql.rows(
-    `select trim_scale(sum(leg.amount))::text as amount, t.occurred_at as at
-     from transactions t
-     cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
-     cross join lateral (
-       select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount
-       from jsonb_array_elements(d.body -> 'inputs') x
+    `select trim_scale(sum(moved.amount))::text as amount, moved.occurred_at as at
+     from (
+       select t.id, t.occurred_at, p.amount
+       from postings p
+       cross join lateral (
+         select t.id, t.occurred_at from transactions t
+         where t.user_key = $1::bigint and t.id = p.transaction_id and t.pending offset 0) t
+       where p.user_key = $1::bigint and p.asset_key = $5::integer and p.connection_key = $2::integer
+         and p.occurred_at between (select min(t.occurred_at) from ${pending}) and $4::timestamptz
        union all
-       select x ->> 'asset_id', -(x ->> 'amount')::numeric
-       from jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x) leg
-     where t.user_key = $1::bigint and t.pending and t.connection_key = $2::integer and t.occurred_at <= $4::timestamptz
-       and leg.asset_id = $3
-     group by t.id, t.occurred_at having sum(leg.amount) <> 0 order by t.occurred_at desc limit ${circumstancesMax}`,
-    [...keysOf(ref), assetId, at],
+       select t.id, t.occurred_at, leg.amount
+       from (
+         select t.id, t.occurred_at, t.document from ${pending}
+           and (select p.ordinal from postings p
+             where p.user_key = $1::bigint and p.transaction_id = t.id limit 1) is null offset 0) t
+       cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
+       cross join lateral (
+         select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount
+         from jsonb_array_elements(d.body -> 'inputs') x
+         union all
+         select x ->> 'asset_id', -(x ->> 'amount')::numeric
+         from jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x) leg
+       where leg.asset_id = $3) moved
+     group by moved.id, moved.occurred_at having sum(moved.amount) <> 0
+     order by moved.occurred_at desc limit ${circumstancesMax}`,
+    [...keysOf(ref), assetId, at, assetKey],
   )
 }
 
