@@ -132,6 +132,21 @@ describe('the coverage of a stream', () => {
     assert.deepEqual(partitions, { count: 2, incomplete: 0 })
   })
 
+  it('of which the provider names no list now lacks nothing up to the last run', () => {
+    const read = { covered: [{ startMs: beginningMs, endMs: day(90) }], isListed: false }
+    const shown = (more: Partial<Parameters<typeof toStreamCoverage>[1]>) => {
+      const { windows, holes } = toStreamCoverage(
+        { ...ledger, partitioned: true },
+        state({ readAtMs: day(1), ...more }),
+      )
+      return [windows, holes.map(({ startMs, goneList }) => [startMs, goneList])]
+    }
+    const untilLastRun = [{ startMs: beginningMs, endMs: day(1) }]
+    assert.deepEqual(shown({ lists: [read, read] }), [untilLastRun, []])
+    assert.deepEqual(shown({ lists: [{ ...read, gone: 'BUSD/USDT' }] }), [untilLastRun, [[day(90), 'BUSD/USDT']]])
+    assert.deepEqual(shown({ lists: [read], issue: syncing, readAtMs: undefined }), [[], [[beginningMs, undefined]]])
+  })
+
   it('whose lists are not known yet is one hole', () => {
     const { windows, holes, partitions } = toStreamCoverage(ledger, state({ lists: [], issue: syncing }))
     assert.deepEqual([windows, holes.length, partitions], [[], 1, { count: 0, incomplete: 0 }])

@@ -150,7 +150,7 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
   const { lists, issue, nowMs } = state
   // A list that is gone is a hole of its own, with its name: it does not make the others unread.
   const known = lists.filter(({ gone }) => gone === undefined)
-  const windows = lists.length === 0 ? toEmptyWindows(state) : intersect(known.map(toLasting))
+  const windows = known.length === 0 ? toEmptyWindows(state) : intersect(known.map(toLasting), state.readAtMs)
   const newestMs = windows.at(-1)?.endMs
   // Between two runs the last minutes are not read yet. That does not count as a hole: the next run reads them.
   const untilMs = issue === undefined && newestMs !== undefined ? newestMs : nowMs
@@ -179,7 +179,8 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
 }
 
 /**
- * An account may have no list of a stream, such as a wallet that was never used: then a run has nothing to read there.
+ * An account may have no list of a stream, such as a wallet that was never used, or only lists that are gone: then a run
+ * has nothing to read there.
  */
 function toEmptyWindows({ readAtMs }: ReadingState): TimeSpan[] {
   return readAtMs === undefined ? [] : [{ startMs: beginningMs, endMs: readAtMs }]
@@ -207,8 +208,11 @@ function toLasting({ covered, isListed }: ReadListState): readonly TimeSpan[] {
   return isListed || last === undefined ? covered : [...covered.slice(0, -1), { ...last, endMs: Infinity }]
 }
 
-/** Pure: the time that every list covers. */
-function intersect(lists: readonly (readonly TimeSpan[])[]): TimeSpan[] {
+/**
+ * Pure: the time that every list covers. Where the provider names none of them now, such as Binance on a day on which
+ * none of an account's pairs has its turn, the last run had nothing to read, and they are covered up to it.
+ */
+function intersect(lists: readonly (readonly TimeSpan[])[], readAtMs = -Infinity): TimeSpan[] {
   const [first, ...others] = lists
   let common = [...(first ?? [])]
   for (const spans of others) {
@@ -218,7 +222,9 @@ function intersect(lists: readonly (readonly TimeSpan[])[]): TimeSpan[] {
         .filter(({ startMs, endMs }) => startMs < endMs),
     )
   }
-  return common.filter(({ endMs }) => endMs < Infinity)
+  return common
+    .map(({ startMs, endMs }) => ({ startMs, endMs: endMs === Infinity ? readAtMs : endMs }))
+    .filter(({ startMs, endMs }) => startMs < endMs)
 }
 
 function gapsBetween(windows: readonly TimeSpan[], fromMs: number, untilMs: number): TimeSpan[] {
