@@ -18,8 +18,9 @@ const hourlyDays = 2
 // between two readings, as if the balances had not been read then.
 //
 // The proof weighs what was observed at three readings; those stay. The newest observation has no successor and stays
-// too, so this never deletes the row that `ended` updates. Most changes look at one hour. The first change of a day
-// looks at all observations of the asset. The date_trunc that takes a time zone depends on settings by its
+// too, so this never deletes the row that `ended` updates. What this reading observes is left out by its time: Citus
+// runs the parts one after another, and it would be there already. Most changes look at one hour. The first change of a
+// day looks at all observations of the asset. The date_trunc that takes a time zone depends on settings by its
 // declaration, and Citus refuses such functions over columns in a statement that writes.
 //
 // What was found once is looked up, by an index or in a table of hashes (`is true` keeps PostgreSQL from a join): it
@@ -34,13 +35,14 @@ const thin = `followed as (
            else '-infinity' end as thin_from
          from observed_balances o
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
+           and o.observed_at < $3::timestamptz
          order by o.observed_at desc limit 1) n
        cross join lateral (
          select o.asset_key, o.observed_at, lead(o.observed_at) over (order by o.observed_at) as next_at,
            case when o.observed_at > $3::timestamptz - interval '${hourlyDays} days' then 'hour' else 'day' end as span
          from observed_balances o
          where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
-           and o.observed_at >= n.thin_from) f
+           and o.observed_at >= n.thin_from and o.observed_at < $3::timestamptz) f
      ), thinned as (
        delete from observed_balances
        where user_key = $1::bigint and connection_key = $2::integer and asset_key = any(array(select asset_key from moved))
