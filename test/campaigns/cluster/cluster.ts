@@ -33,6 +33,7 @@ const suite = [
   'apps/server/src/enterprise/transactions/transactions.pg.test.ts',
   'apps/server/src/enterprise/feed/feed.pg.test.ts',
   'apps/server/src/connections/removal.pg.test.ts',
+  'apps/server/src/ledger/balances-store.pg.test.ts',
 ]
 
 /** Workers of the cluster that the campaign starts. */

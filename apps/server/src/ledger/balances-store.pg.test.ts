@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { msUntilNoon } from '../../../../test/noon.ts'
 import { markInstallation } from '../db/index.ts'
-import { countScanned, recordStatements } from '../db/test-statements.ts'
 import { openLedger, type TestLedger } from './test-ledger.ts'
 
 const names: Record<string, [string, string]> = {
@@ -173,30 +172,5 @@ describe('holdings', () => {
     await opened.db.execute(`update connections set status = 'removed'`)
     await assert.rejects(hold(opened, balance('crypto:bitcoin', '1')), { name: 'ConnectionGone' })
     assert.deepEqual([...(await listHeld(opened)), ...(await listObserved(opened))], [])
-  })
-
-  it('that all change are looked at once each, whatever the statistics know of their user', async (t) => {
-    const opened = await openLedger(t)
-    const tokens = (amount: string): Balance[] =>
-      Array.from({ length: 300 }, (_, index) => balance(`evm:1:${index}`, amount))
-    await hold(opened, ...tokens('1'))
-    opened.moveClock(dayMs)
-    const sent = await recordStatements(() => hold(opened, ...tokens('2')))
-    const written = sent.find(({ text }) => text.includes('insert into observed_balances'))
-    assert.ok(written)
-    const values = [...written.values]
-    values[2] = toTime(Date.parse(String(values[2])) + dayMs)
-    values[4] = tokens('3').map(({ liquid }) => liquid)
-    const literals = values.map((value) => `'${Array.isArray(value) ? `{${value.join()}}` : String(value)}'`)
-    for (const mode of ['force_custom_plan', 'force_generic_plan']) {
-      const rolledBack = opened.db.transaction(async (tx) => {
-        await tx.execute(`select set_config('plan_cache_mode', $1, true)`, [mode])
-        await tx.execute(`prepare reading as ${written.text}`)
-        const scanned = await countScanned(tx, { text: `execute reading(${literals.join()})`, values: [] })
-        await tx.execute('deallocate reading')
-        throw new RangeError(scanned <= 30 * 300 ? 'few' : `${scanned} rows with ${mode}`)
-      })
-      await assert.rejects(rolledBack, { message: 'few' })
-    }
   })
 })
