@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { createAccessLog } from '../connect/index.ts'
 import { createEnterprise } from '../enterprise/index.ts'
 import {
+  answerInTime,
   createAdmission,
   createCursors,
   createHttpServer,
@@ -185,7 +186,7 @@ function toStatus({
   const read = (): Promise<string> => (parent === undefined ? registry.metrics() : parent.readMetrics())
   const metrics = { observeRequest, registry: { contentType: registry.contentType, metrics: read } }
   const metricsAccess = toMetricsAccess(config)
-  return { metrics, fleetMetrics, metricsAccess, findUnready: shareChecks(() => findUnready(db)), build }
+  return { metrics, fleetMetrics, metricsAccess, findUnready: answerInTime(shareChecks(() => findUnready(db))), build }
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {

@@ -6,6 +6,7 @@ export { createServe } from './request/serve.ts'
 export { createTurns, type Turns, type TurnsOptions } from './request/turns.ts'
 export { createHttpServer } from './server.ts'
 export {
+  answerInTime,
   findUnready,
   shareChecks,
   startStatusServer,

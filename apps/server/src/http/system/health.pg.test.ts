@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { emptyDatabase, openTestDatabase, testDatabase } from '../../../../../test/postgres.ts'
 import { recordStatements } from '../../db/test-statements.ts'
-import { findUnready, shareChecks } from './health.ts'
+import { answerInTime, findUnready, shareChecks } from './health.ts'
 
 it('a migrated database is ready', async (t) => {
   const { db } = await testDatabase(t)
@@ -34,4 +34,20 @@ it('simultaneous callers share one query of the database, and the next caller qu
   const together = await recordStatements(() => Promise.all(Array.from({ length: 50 }, () => look())))
   assert.ok(alone.length > 0)
   assert.equal(together.length, alone.length)
+})
+
+it('a database that does not answer is not ready, and is again when it does', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  const other = openTestDatabase(connection)
+  t.after(() => other.close())
+  const look = answerInTime(
+    shareChecks(() => findUnready(db)),
+    50,
+  )
+  await other.transaction(async (tx) => {
+    await tx.execute('lock table schema_migrations')
+    assert.equal(await look(), 'the database does not answer')
+    assert.equal(await look(), 'the database does not answer')
+  })
+  assert.equal(await findUnready(db), undefined)
 })

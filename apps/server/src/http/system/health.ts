@@ -5,6 +5,7 @@
  * Metrics show how busy an installation is and which providers its users have, so they need a token.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { Refusal } from '@assay/core'
 import { fastify, type FastifyInstance, type FastifyReply } from 'fastify'
 import { checkMigrations, isDatabaseAway, type Database } from '../../db/index.ts'
@@ -95,6 +96,25 @@ export async function findUnready(database: Database): Promise<string | undefine
 export function shareChecks<T>(check: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined
   return () => (running ??= check().finally(() => (running = undefined)))
+}
+
+const answerWithinMs = 10_000
+
+/** A database that stands still refuses nobody and answers nobody: after a while that is the reason. */
+export function answerInTime(
+  check: () => Promise<string | undefined>,
+  withinMs = answerWithinMs,
+): () => Promise<string | undefined> {
+  return async () => {
+    const ended = new AbortController()
+    const late = setTimeout(withinMs, 'the database does not answer', { signal: ended.signal })
+    late.catch(() => undefined)
+    try {
+      return await Promise.race([check(), late])
+    } finally {
+      ended.abort()
+    }
+  }
 }
 
 export interface StatusServer {
