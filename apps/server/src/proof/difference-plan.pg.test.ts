@@ -1,11 +1,15 @@
 /** What it costs to find where a difference appeared, and why, in a wallet that strangers sent very much to. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import { countScanned, recordStatements } from '../db/test-statements.ts'
+import { addPostings } from '../ledger/deriving/postings-store.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
+import { openEngine } from '../test-engine.ts'
+import { prove } from './prove.ts'
 import { listCorrected, listObservations, listPending } from './store.ts'
 
 describe('a difference', async () => {
@@ -89,7 +93,7 @@ describe('a difference', async () => {
     await add('not yet ', 1, document([], [leg(7, '3')], [leg(7, '0.5')]))
     await db.execute('vacuum analyze transactions, postings')
     const scanned = await countRows(async () => {
-      const found = await listPending(db, ref, { asset_key: 1007, asset_id: of(7) }, at)
+      const found = await listPending(db, ref, { asset_key: 1007, asset_id: of(7) }, { at, hasUndebited: true })
       assert.deepEqual(
         [found.length, new Set(found.map(({ amount }) => amount))],
         [transactions + 1, new Set(['1', '-3.5'])],
@@ -119,4 +123,62 @@ describe('a difference', async () => {
       [assetKey],
     )
   }
+})
+
+it('many differences cost one look at what strangers sent, and not one each', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+  const ref = await engine.connect(await engine.newOwner(), 'empty')
+  await engine.drain({ delayed: true })
+  const [tokens, strange] = [20, 300]
+  const at = new Date(Date.parse(db.now()) - 3_600_000).toISOString()
+  const ids = Array.from({ length: tokens }, (_, index) => ({ assetId: `evm:1:${index}`, symbol: 'T', name: 'T' }))
+  const keys = await engine.assets.ensureKeys(db, ids)
+  const head = { transactionId: randomUUID(), occurredAt: at, side: 'i', isStaked: false, isSpam: false } as const
+  await addPostings(
+    db,
+    ref,
+    [...keys.values()].map((assetKey, ordinal) => ({ ...head, assetKey, ordinal, amount: '1' })),
+  )
+  // Calls to the wallet that move nothing, and transfers of a token whose contract does not say its decimals.
+  for (const isPending of [true, false]) {
+    await db.execute(
+      `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
+         category, pending, staked_legs, provider_id, group_key, document)
+       select $1::bigint, md5($5::text || n)::uuid, $4::timestamptz, n, $4::timestamptz, $2::integer, $3::integer,
+         'uncategorized', 'other', $5::boolean, 0, 'evm', n, '"inputs":[],"outputs":[],"fees":{"items":[]}}'
+       from generate_series(1, $6::integer) n`,
+      [ref.userKey, ref.connectionKey, ref.tenantKey, at, isPending, strange],
+    )
+  }
+  await db.execute(
+    `with kept as (
+       insert into raw_records (user_key, connection_key, pending, occurred_at, fetched_at, stream, partition, source_key,
+         group_key, body, unreadable)
+       select $1::bigint, $2::integer, false, $3::timestamptz, $3::timestamptz, 'erc20', '1', n, n, '{}', 'no decimals'
+       from generate_series(1, $4::integer) n returning group_key)
+     insert into poison_groups (user_key, connection_key, group_key, reason, seen_at)
+     select $1::bigint, $2::integer, group_key, 'no decimals', $3::timestamptz from kept`,
+    [ref.userKey, ref.connectionKey, at, strange],
+  )
+  // In a table of one page no index is used.
+  await db.execute(
+    `insert into postings (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam,
+       amount)
+     select 1, 1, md5(n::text)::uuid, 1, $1::timestamptz, 0, false, 'i', false, 1 from generate_series(1, 5000) n`,
+    [at],
+  )
+  await db.execute('vacuum analyze transactions, postings, raw_records, poison_groups')
+  const deps = { db, ledger: engine.ledger, isWallet: () => false, onChanged: async () => undefined }
+  const source = { connector: { providerId: 'kraken' }, definition: {} } as const
+  const reach = { untilMs: Infinity, beginningMs: 0, holes: [], hasUnread: false, partitions: new Set<string>() }
+  const sent = await recordStatements(() => prove(deps, ref, source, reach))
+  let scanned = 0
+  for (const one of sent.filter(({ text }) => text.startsWith('select'))) scanned += await countScanned(db, one)
+  const explained = await db.row(
+    `select count(*)::integer as count from proofs where user_key = $1 and causes @> '[{"cause":"unreadable_record"}]'`,
+    [ref.userKey],
+  )
+  assert.deepEqual(explained, { count: tokens })
+  assert.ok(scanned < tokens * strange, `${scanned} rows`)
 })

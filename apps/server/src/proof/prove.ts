@@ -110,11 +110,16 @@ export async function prove(
     // it makes room between two batches for a removal, a page or a reading of the balances that waits.
     await deps.db.transaction(async (tx) => {
       if (!(await store.holdConnection(tx, ref))) throw new LeftDue()
+      const lookAround = once(async () => ({
+        ...(await store.findOddities(tx, ref)),
+        unreadable: await deps.ledger.listPoisonedTimes(tx, ref),
+      }))
       for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
         if (signal?.aborted === true) throw new LeftDue()
         if (from > 0 && (await store.isWaitedFor(tx))) throw new Overtaken()
         await judgeBatch(deps, tx, ref, source, reach, {
           ...course,
+          lookAround,
           assetKeys: assetKeys.slice(from, from + assetsPerBatch),
         })
       }
@@ -141,6 +146,13 @@ interface Course {
   /** How many more differences are traced, and how many of tokens that strangers sent. */
   tracing: { left: number }
   tracingUninvited: { left: number }
+  /** What is the same for every asset, found when the first difference is traced. Strangers decide how much it is. */
+  lookAround(): Promise<store.Oddities & { unreadable: readonly Interval[] }>
+}
+
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined
+  return () => (found ??= find())
 }
 
 async function judgeBatch(
@@ -158,7 +170,7 @@ async function judgeBatch(
   for (const row of rows) {
     const isUninvited = uninvited.has(row.asset_key)
     const judged = { ...course, row, isUninvited, ...(isUninvited ? { tracing: tracingUninvited } : {}) }
-    verdicts.push(await judgeAsset(deps, tx, ref, source, reach, judged))
+    verdicts.push(await judgeAsset(tx, ref, source, reach, judged))
   }
   await store.keepVerdicts(tx, ref, verdicts)
   const provisional = new Set(verdicts.filter(({ inFlight }) => inFlight !== null).map(({ assetKey }) => assetKey))
@@ -254,14 +266,13 @@ interface Judged extends Omit<Course, 'tracingUninvited'> {
 }
 
 async function judgeAsset(
-  { ledger }: ProveDeps,
   sql: Sql,
   ref: ConnectionRef,
   source: ProvedSource,
   reach: Reach,
   judged: Judged,
 ): Promise<store.AssetVerdict> {
-  const { row, walk, at, firstAt, tracing } = judged
+  const { row, walk, at, firstAt, tracing, lookAround } = judged
   const isWhole = reach.beginningMs !== undefined
   const weighed: Weighed = {
     opening: isWhole ? zero : row.observed_first,
@@ -290,11 +301,13 @@ async function judgeAsset(
     return { ...head, inFlight: toDifference(weighed), posted: exact.posted, observed, ...verdict }
   }
   const where = running ?? (await locateDifference(sql, ref, reach, judged))
+  const { unreadable, hasUndebited, hasUnknown } = await lookAround()
+  const unknown = hasUnknown ? await store.listUnknown(sql, ref, row.asset_key, at) : []
   const around = {
     holes,
-    pending: (await store.listPending(sql, ref, row, at)).map(toMoved),
-    unreadable: await ledger.listPoisonedTimes(sql, ref),
-    unknown: (await store.listUnknown(sql, ref, row.asset_key, at)).map(toMoved),
+    pending: (await store.listPending(sql, ref, row, { at, hasUndebited })).map(toMoved),
+    unreadable,
+    unknown: unknown.map(toMoved),
     corrected: (await store.listCorrected(sql, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
     earning: await findEarning(sql, ref, source, judged),

@@ -223,19 +223,49 @@ export async function listNearby(
 
 const circumstancesMax = 1_000
 
+const pendingOfConnection = 't.user_key = $1::bigint and t.pending and t.connection_key = $2::integer'
+/** No text in a document can look like this: JSON escapes its quotes. */
+const hasLegs = `position('"asset_id":' in t.document) > 0`
+const hasNoPostings = `(select p.ordinal from postings p
+  where p.user_key = $1::bigint and p.transaction_id = t.id limit 1) is null`
+
+/** Whether there is anything to look for with each asset. */
+export interface Oddities {
+  /** Pending transactions that move something and that the balance does not contain. */
+  hasUndebited: boolean
+  /** Transactions of unknown meaning that moved something. */
+  hasUnknown: boolean
+}
+
+/**
+ * Strangers can send a wallet any number of transactions that move nothing: of unknown meaning, and pending for a while.
+ * They are looked at once here, and not with each asset.
+ */
+export async function findOddities(sql: Sql, ref: ConnectionRef): Promise<Oddities> {
+  return sql.row<Oddities>(
+    `select exists (select from transactions t where ${pendingOfConnection} and ${hasLegs} and ${hasNoPostings})
+         as "hasUndebited",
+       exists (
+         select from (
+           select t.id from transactions t
+           where t.user_key = $1::bigint and t.connection_key = $2::integer and t.type = 'uncategorized' offset 0) t
+         where not ${hasNoPostings}) as "hasUnknown"`,
+    [...keysOf(ref)],
+  )
+}
+
 /**
  * The amounts that pending transactions will move of the asset, one number for each. Those that the balance contains
  * have postings, and what they move of other assets is not looked at: strangers can send thousands to a wallet within
- * minutes, with hundreds of tokens each. Only of the others are the documents read.
+ * minutes, with hundreds of tokens each. Only of the others are the documents read, where there are any.
  */
 export async function listPending(
   sql: Sql,
   ref: ConnectionRef,
   { asset_key: assetKey, asset_id: assetId }: Pick<WeighedRow, 'asset_key' | 'asset_id'>,
-  at: string,
+  { at, hasUndebited }: { at: string } & Pick<Oddities, 'hasUndebited'>,
 ): Promise<{ amount: Decimal; at: string }[]> {
-  const pending = `transactions t
-    where t.user_key = $1::bigint and t.pending and t.connection_key = $2::integer and t.occurred_at <= $4::timestamptz`
+  const pending = `transactions t where ${pendingOfConnection} and t.occurred_at <= $4::timestamptz`
   return sql.rows(
     `select trim_scale(sum(moved.amount))::text as amount, moved.occurred_at as at
      from (
@@ -250,8 +280,7 @@ export async function listPending(
        select t.id, t.occurred_at, leg.amount
        from (
          select t.id, t.occurred_at, t.document from ${pending}
-           and (select p.ordinal from postings p
-             where p.user_key = $1::bigint and p.transaction_id = t.id limit 1) is null offset 0) t
+           and $6::boolean and ${hasLegs} and ${hasNoPostings} offset 0) t
        cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
        cross join lateral (
          select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount
@@ -262,7 +291,7 @@ export async function listPending(
        where leg.asset_id = $3) moved
      group by moved.id, moved.occurred_at having sum(moved.amount) <> 0
      order by moved.occurred_at desc limit ${circumstancesMax}`,
-    [...keysOf(ref), assetId, at, assetKey],
+    [...keysOf(ref), assetId, at, assetKey, hasUndebited],
   )
 }
 
