@@ -10,7 +10,7 @@ import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 import { prove } from './prove.ts'
-import { listCorrected, listObservations, listPending } from './store.ts'
+import { listCorrected, listObservations, listPending, settleDue } from './store.ts'
 
 describe('a difference', async () => {
   const { db } = await testDatabase(ownedBySuite())
@@ -100,6 +100,26 @@ describe('a difference', async () => {
       )
     })
     assert.ok(scanned < 10 * transactions, `${scanned} rows`)
+  })
+
+  it('is settled without a look at the assets of other batches', async () => {
+    const [assets, batch] = [3_000, 1_000]
+    // The table was last analysed when it was empty.
+    await db.execute('vacuum analyze due_proofs')
+    const fill = (): Promise<unknown> =>
+      db.execute(
+        `insert into due_proofs (user_key, connection_key, asset_key, since)
+         select 1000, 1, n, $1 from generate_series(1, $2::integer) n on conflict do nothing`,
+        [at, assets],
+      )
+    const due = new Map(Array.from({ length: batch }, (_, index) => [index + 1, 1]))
+    await fill()
+    const [sent] = await recordStatements(() => settleDue(db, ref, due, at))
+    assert.ok(sent !== undefined)
+    assert.deepEqual(await db.rows('select count(*)::integer as left from due_proofs'), [{ left: assets - batch }])
+    await fill()
+    const scanned = await countScanned(db, sent)
+    assert.ok(scanned < (assets * batch) / 10, `${scanned} rows`)
   })
 
   const toDaysAgo = (days: number): string => new Date(Date.parse(at) - days * 86_400_000).toISOString()

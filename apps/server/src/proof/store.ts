@@ -512,6 +512,9 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
  * reading or later postings stays due from there on, because the next verdict is about those. With an older time, the
  * records of an account that moves before every reading would be walked from the start each time, and claims would not
  * believe its verdict.
+ *
+ * The rows are looked up by their assets: the table is nearly always empty, and PostgreSQL, which expects a row or two,
+ * compared each of thousands with each that was judged.
  */
 export async function settleDue(tx: Sql, ref: ConnectionRef, due: Due, at: string): Promise<void> {
   if (due.size === 0) return
@@ -524,13 +527,15 @@ export async function settleDue(tx: Sql, ref: ConnectionRef, due: Due, at: strin
            and p.connection_key = $2::integer and p.occurred_at > $5::timestamptz)) as since
        from unnest($3::integer[], $4::bigint[]) as g (asset_key, marks)
      ), settled as (
-       delete from due_proofs q using judged j
-       where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = j.asset_key
-         and q.marks = j.marks and j.since is null
+       delete from due_proofs
+       where user_key = $1::bigint and connection_key = $2::integer
+         and asset_key = any(array(select asset_key from judged where since is null))
+         and ((asset_key, marks) in (select asset_key, marks from judged where since is null)) is true
      )
      update due_proofs q set since = j.since from judged j
-     where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = j.asset_key
-       and q.marks = j.marks and j.since is not null`,
+     where q.user_key = $1::bigint and q.connection_key = $2::integer
+       and q.asset_key = any(array(select asset_key from judged where since is not null))
+       and q.asset_key = j.asset_key and q.marks = j.marks and j.since is not null`,
     [...keysOf(ref), [...due.keys()], [...due.values()], at],
   )
 }
