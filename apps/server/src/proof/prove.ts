@@ -68,6 +68,8 @@ const nearbyMs = 10_000
 const earnedMs = 7 * dayMs
 const recordsPerBatch = 5_000
 const assetsPerBatch = 1_000
+/** Between two assets. Tracing some hundred of them may take longer than a person waits for a removal. */
+const roomEveryMsDefault = 1_000
 /**
  * How many differences of a connection are traced to a cause, and as many of tokens that strangers sent. They can send
  * tens of thousands, and tracing one takes several statements. The others stay unexplained.
@@ -79,6 +81,8 @@ export interface ProveOptions {
   thorough?: boolean
   /** When it is aborted, everything stays due for the next run. */
   signal?: AbortSignal
+  /** How often it looks whether another transaction waits for it. */
+  roomEveryMs?: number
 }
 
 export async function prove(
@@ -86,7 +90,7 @@ export async function prove(
   ref: ConnectionRef,
   source: ProvedSource,
   reach: Reach | undefined,
-  { thorough = false, signal }: ProveOptions = {},
+  { thorough = false, signal, roomEveryMs = roomEveryMsDefault }: ProveOptions = {},
 ): Promise<ProveResult> {
   const standing = await store.findStanding(deps.db, ref)
   if (standing === undefined) return { waitingForMs: undefined }
@@ -114,12 +118,13 @@ export async function prove(
         ...(await store.findOddities(tx, ref)),
         unreadable: await deps.ledger.listPoisonedTimes(tx, ref),
       }))
+      const makeRoom = startMakingRoom(tx, roomEveryMs, signal)
       for (let from = 0; from < assetKeys.length; from += assetsPerBatch) {
-        if (signal?.aborted === true) throw new LeftDue()
-        if (from > 0 && (await store.isWaitedFor(tx))) throw new Overtaken()
+        if (from > 0) await makeRoom('now')
         await judgeBatch(deps, tx, ref, source, reach, {
           ...course,
           lookAround,
+          makeRoom,
           assetKeys: assetKeys.slice(from, from + assetsPerBatch),
         })
       }
@@ -148,6 +153,20 @@ interface Course {
   tracingUninvited: { left: number }
   /** What is the same for every asset, found when the first difference is traced. Strangers decide how much it is. */
   lookAround(): Promise<store.Oddities & { unreadable: readonly Interval[] }>
+  makeRoom: MakeRoom
+}
+
+/** Throws when this transaction has to end for another; `after a while` looks only then. */
+type MakeRoom = (when: 'now' | 'after a while') => Promise<void>
+
+function startMakingRoom(tx: Sql, everyMs: number, signal: AbortSignal | undefined): MakeRoom {
+  let lookedAtMs = performance.now()
+  return async (when) => {
+    if (signal?.aborted === true) throw new LeftDue()
+    if (when === 'after a while' && performance.now() - lookedAtMs < everyMs) return
+    if (await store.isWaitedFor(tx)) throw new Overtaken()
+    lookedAtMs = performance.now()
+  }
 }
 
 function once<T>(find: () => Promise<T>): () => Promise<T> {
@@ -168,6 +187,7 @@ async function judgeBatch(
   const uninvited = await findUninvited(deps, tx, ref, source, rows)
   const verdicts: store.AssetVerdict[] = []
   for (const row of rows) {
+    await course.makeRoom('after a while')
     const isUninvited = uninvited.has(row.asset_key)
     const judged = { ...course, row, isUninvited, ...(isUninvited ? { tracing: tracingUninvited } : {}) }
     verdicts.push(await judgeAsset(tx, ref, source, reach, judged))

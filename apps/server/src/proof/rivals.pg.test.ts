@@ -8,7 +8,7 @@ import { addPostings } from '../ledger/deriving/postings-store.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 import { until } from '../../../../test/until.ts'
-import { prove } from './prove.ts'
+import { prove, type ProveOptions } from './prove.ts'
 
 describe('a proof', async () => {
   const engine = await openEngine()
@@ -33,28 +33,44 @@ describe('a proof', async () => {
     return ref
   }
 
-  /** `rival` begins when the first verdicts are written, and waits for them. Returns how many batches were judged. */
-  async function proveBeside(ref: ConnectionRef, rival: () => Promise<unknown>): Promise<number> {
+  interface Beside extends ProveOptions {
+    /** The rival begins after the first statement with this text: when the first verdicts are written. */
+    after?: string
+  }
+
+  /** `rival` begins while the proof is under way, and waits for it. Returns how many batches were judged. */
+  async function proveBeside(
+    ref: ConnectionRef,
+    rival: () => Promise<unknown>,
+    { after = 'delete from due_proofs', ...options }: Beside = {},
+  ): Promise<number> {
     let batches = 0
     let rivals: Promise<unknown> | undefined
+    async function meet(text: string): Promise<void> {
+      if (rivals !== undefined || !text.includes(after)) return
+      rivals = rival()
+      rivals.catch(() => undefined)
+      await until('a rival that waits', async () =>
+        db.maybeRow(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+      )
+    }
     const withRival = (tx: Sql): Sql => ({
       ...tx,
+      async rows<Row>(text: string, values?: readonly unknown[]) {
+        const rows = await tx.rows<Row>(text, values)
+        await meet(text)
+        return rows
+      },
       async execute(text, values) {
         const result = await tx.execute(text, values)
         if (text.includes('insert into proofs')) batches += 1
-        if (rivals === undefined && text.includes('delete from due_proofs')) {
-          rivals = rival()
-          rivals.catch(() => undefined)
-          await until('a rival that waits', async () =>
-            db.maybeRow(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
-          )
-        }
+        await meet(text)
         return result
       },
     })
     const beside: Database = { ...db, transaction: (work) => db.transaction((tx) => work(withRival(tx))) }
     const deps = { db: beside, ledger: engine.ledger, ...still }
-    await prove(deps, ref, source, reach)
+    await prove(deps, ref, source, reach, options)
     assert.ok(rivals)
     await rivals
     return batches
@@ -70,6 +86,12 @@ describe('a proof', async () => {
     const ref = await connectDue(3_000)
     const remove = (): Promise<unknown> => engine.connections.remove(ref, { connectionId: ref.connectionId })
     assert.equal(await proveBeside(ref, remove), 1)
+  })
+
+  it('makes room for it between two assets of a batch, too', async () => {
+    const ref = await connectDue(30)
+    const remove = (): Promise<unknown> => engine.connections.remove(ref, { connectionId: ref.connectionId })
+    assert.equal(await proveBeside(ref, remove, { after: 'from daily_changes', roomEveryMs: 0 }), 0)
   })
 
   it('is followed by another one after a reading of the balances that waited for it', async () => {
