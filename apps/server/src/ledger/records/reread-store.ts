@@ -23,6 +23,9 @@ const doubtedPart = 0.05
 /** A provider that has not shown a record for this long does not have it, however many there are of them. */
 const doubtedForMs = 7 * dayMs
 
+/** Of the record `r`. */
+const isRetired = '(r.source_key in (select source_key from judged where is_retired))'
+
 const dueOfRetired = `due as (${makeDue('retired', { stream: '$5', partition: '$6', mark: '$4' })} returning d.group_key)`
 
 /** The provider has withdrawn these records: they are retired at once. */
@@ -50,6 +53,9 @@ export async function retireWithdrawn(
  *
  * Records that could not be read do not count. One may be stored under another key than the same record has when it can
  * be read, and then it stays missing. An empty answer says nothing about such records.
+ *
+ * What was judged is looked up in a table of hashes (`is true` keeps PostgreSQL from a join): it expects a row or two of
+ * a list that its statistics do not know, and compared each record of the list with each that was missing.
  */
 export async function judgeMissing(
   tx: Sql,
@@ -77,10 +83,10 @@ export async function judgeMissing(
        from missing m, counts c
      ), noted as (
        update raw_records r set missing_since = coalesce(r.missing_since, $3::timestamptz),
-         retired_at = case when j.is_retired then $3::timestamptz end, pending = r.pending and not j.is_retired
-       from judged j
+         retired_at = case when ${isRetired} then $3::timestamptz end, pending = r.pending and not ${isRetired}
        where r.user_key = $1::bigint and r.connection_key = $2::integer
-         and r.stream = $5::text and r.partition = $6::text and r.source_key = j.source_key
+         and r.stream = $5::text and r.partition = $6::text
+         and (r.source_key in (select source_key from judged)) is true
        returning r.group_key, r.occurred_at, r.retired_at
      ), retired as (
        select group_key, occurred_at from noted where retired_at is not null
