@@ -10,7 +10,8 @@ import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 import { prove } from './prove.ts'
-import { listCorrected, listObservations, listPending, settleDue } from './store.ts'
+import { listCorrected, listObservations, listPending } from './differences-store.ts'
+import { settleDue } from './store.ts'
 
 describe('a difference', async () => {
   const { db } = await testDatabase(ownedBySuite())

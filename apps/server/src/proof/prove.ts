@@ -13,6 +13,7 @@ import { recordProof } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { ConnectionRef } from '../owner.ts'
+import * as differences from './differences-store.ts'
 import {
   fitsNearby,
   isExact,
@@ -115,7 +116,7 @@ export async function prove(
     await deps.db.transaction(async (tx) => {
       if (!(await store.holdConnection(tx, ref))) throw new LeftDue()
       const lookAround = once(async () => ({
-        ...(await store.findOddities(tx, ref)),
+        ...(await differences.findOddities(tx, ref)),
         unreadable: await deps.ledger.listPoisonedTimes(tx, ref),
       }))
       const makeRoom = startMakingRoom(tx, roomEveryMs, signal)
@@ -152,7 +153,7 @@ interface Course {
   tracing: { left: number }
   tracingUninvited: { left: number }
   /** What is the same for every asset, found when the first difference is traced. Strangers decide how much it is. */
-  lookAround(): Promise<store.Oddities & { unreadable: readonly Interval[] }>
+  lookAround(): Promise<differences.Oddities & { unreadable: readonly Interval[] }>
   makeRoom: MakeRoom
 }
 
@@ -322,13 +323,13 @@ async function judgeAsset(
   }
   const where = running ?? (await locateDifference(sql, ref, reach, judged))
   const { unreadable, hasUndebited, hasUnknown } = await lookAround()
-  const unknown = hasUnknown ? await store.listUnknown(sql, ref, row.asset_key, at) : []
+  const unknown = hasUnknown ? await differences.listUnknown(sql, ref, row.asset_key, at) : []
   const around = {
     holes,
-    pending: (await store.listPending(sql, ref, row, { at, hasUndebited })).map(toMoved),
+    pending: (await differences.listPending(sql, ref, row, { at, hasUndebited })).map(toMoved),
     unreadable,
     unknown: unknown.map(toMoved),
-    corrected: (await store.listCorrected(sql, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
+    corrected: (await differences.listCorrected(sql, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
     earning: await findEarning(sql, ref, source, judged),
     rebases: source.definition.rebasing?.includes(row.asset_id) === true,
@@ -356,7 +357,7 @@ async function findEarning(
 ): Promise<Decimal> {
   if (accrues === undefined) return zero
   if (accrues === 'staked') return row.staked
-  return (await store.hasEarned(sql, ref, row.asset_key, { at, withinMs: earnedMs })) ? row.observed : zero
+  return (await differences.hasEarned(sql, ref, row.asset_key, { at, withinMs: earnedMs })) ? row.observed : zero
 }
 
 /** The first break in any wallet of the asset. Breaks before the opening do not matter. */
@@ -368,7 +369,7 @@ function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefin
 }
 
 async function isInFlight(sql: Sql, ref: ConnectionRef, { row, at }: Judged, weighed: Weighed): Promise<boolean> {
-  const near = await store.listNearby(sql, ref, row.asset_key, { at, withinMs: nearbyMs })
+  const near = await differences.listNearby(sql, ref, row.asset_key, { at, withinMs: nearbyMs })
   const amounts = (isBefore: boolean): Decimal[] =>
     near.filter((one) => one.isBefore === isBefore).map(({ amount }) => amount)
   return fitsNearby(toDifference(weighed), { before: amounts(true), after: amounts(false) })
@@ -380,7 +381,7 @@ async function locateDifference(
   { beginningMs }: Reach,
   { row, at, firstAt, walk }: Judged,
 ): Promise<Interval> {
-  const observations = await store.listObservations(sql, ref, row.asset_key, { at, firstAt })
+  const observations = await differences.listObservations(sql, ref, row.asset_key, { at, firstAt })
   const opening = beginningMs === undefined ? subtract(row.observed_first, row.posted_first) : zero
   const points = observations.map((one) => ({
     atMs: Date.parse(one.at),

@@ -100,7 +100,7 @@ export function shareChecks<T>(check: () => Promise<T>): () => Promise<T> {
 
 const answerWithinMs = 10_000
 
-/** A database that stands still refuses nobody and answers nobody: after a while that is the reason. */
+/** A database that hangs accepts connections and never answers. After `withinMs`, that is why the process is not ready. */
 export function answerInTime(
   check: () => Promise<string | undefined>,
   withinMs = answerWithinMs,
